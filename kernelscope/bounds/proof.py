@@ -1,0 +1,187 @@
+"""Proofs over ranges of sizes, and the largest size up to which every size is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from kernelscope.bounds.polynomial import Polynomial, simplified
+from kernelscope.bounds.space import Range, Space
+
+Box = Mapping[int, Range]
+_MOST_PARTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`candidates` are upper bounds (polynomials in sizes) of one value that must not exceed `limit`; the claim holds where
+    any of them does not. `space` holds the atoms they are made of."""
+
+    space: Space
+    candidates: tuple[Polynomial, ...]
+    limit: int
+
+    def largest(self, memory: Polynomial | None) -> int | None:
+        """The least proved upper bound over the space's box, None when there is no bound."""
+        values = [_maximum_under(self.space, c, memory) for c in self.candidates]
+        return min(values, default=None)
+
+    def holds(self, memory: Polynomial | None) -> bool:
+        """True when the bound is proved over the space's box."""
+        if any(self.space.maximum(c) <= self.limit for c in self.candidates):
+            return True
+        return memory is not None and any(
+            _maximum_under(self.space, c, memory) <= self.limit for c in self.candidates
+        )
+
+
+def _maximum_under(space: Space, polynomial: Polynomial, memory: Polynomial | None) -> int:
+    """Upper bound of `polynomial` over the box where `memory >= 0` (bytes left on the device): for each term that the two
+    share, p <= p + r * memory with r chosen so that the term cancels."""
+    best = space.maximum(polynomial)
+    if memory is None:
+        return best
+    ratios: set[Fraction] = set()
+    for monomial, coefficient in polynomial.terms.items():
+        used = memory.terms.get(monomial, 0)
+        if monomial and used < 0 < coefficient:
+            ratios.add(Fraction(coefficient) / Fraction(-used))
+    for ratio in ratios:
+        best = min(best, space.maximum(polynomial + memory.scaled(simplified(ratio))))
+    return best
+
+
+class Prover:
+    """Decides claims over boxes of sizes. `memory` (bytes left, a polynomial in sizes) restricts the sizes considered."""
+
+    def __init__(self, space: Space, memory: Polynomial | None, steps: Mapping[int, tuple[int, int]]) -> None:
+        self.space = space
+        self.memory = memory
+        self.steps = steps  # by symbol: (first value, spacing)
+
+    def contracted(self, box: Box) -> dict[int, Range] | None:
+        """`box` without sizes whose tensors do not fit into memory; None when nothing is left."""
+        result = dict(box)
+        for number, (low, high) in result.items():
+            if low > high:
+                return None
+            if number in self.steps:
+                first, step = self.steps[number]
+                low, high = low + (first - low) % step, high - (high - first) % step
+                if low > high:
+                    return None
+                result[number] = (low, high)
+        if self.memory is None:
+            return result
+        for number in self.memory.atoms():
+            if number in result:
+                low, high = result[number]
+                if not self._fits(result, number, low):
+                    return None
+                if not self._fits(result, number, high):
+                    while high - low > 1:
+                        middle = (low + high) // 2
+                        low, high = (middle, high) if self._fits(result, number, middle) else (low, middle)
+                    result[number] = (result[number][0], low)
+        return result
+
+    def _fits(self, box: Box, number: int, value: int) -> bool:
+        """Could sizes with this value fit into memory, the other sizes being anywhere in the box?"""
+        assert self.memory is not None
+        self.space.set_box({**box, number: (value, value)})
+        return self.space.maximum(self.memory) >= 0
+
+    def counterexample(self, claims: Sequence[Claim], box: Box) -> dict[int, int] | Box | None:
+        """None when every claim holds on the whole box; a point at which one does not; or the part of the box on which
+        the proof gave up."""
+        waiting: list[dict[int, Range]] = [dict(box)]
+        parts = 0
+        while waiting:
+            part = self.contracted(waiting.pop())
+            if part is None:
+                continue
+            parts += 1
+            failing = self._failing(claims, part)
+            if not failing:
+                continue
+            point = self._failing_point(failing, part)
+            if point is not None:
+                return point
+            if parts > _MOST_PARTS:
+                return part
+            waiting.extend(reversed(_halves(part)))
+        return None
+
+    def _failing(self, claims: Sequence[Claim], box: Box) -> list[Claim]:
+        for space in {id(c.space): c.space for c in claims}.values():
+            space.set_box(box)
+        return [c for c in claims if not c.holds(self.memory)]
+
+    def _failing_point(self, claims: Sequence[Claim], box: Box) -> dict[int, int] | None:
+        """A corner of the box at which a claim fails, if the extreme corners show one."""
+        for side in (1, 0):
+            corner = {n: (r[side], r[side]) for n, r in box.items()}
+            inside = self.contracted(corner)
+            if inside is not None and self._failing(claims, inside):
+                return {n: r[0] for n, r in inside.items()}
+        return None
+
+    def proves(self, claims: Sequence[Claim], box: Box) -> bool:
+        return self.counterexample(claims, box) is None
+
+    def holds_at(self, claims: Sequence[Claim], box: Box) -> bool:
+        """Do all claims hold on this box without splitting it (a point, or where one symbol is fixed)?"""
+        inside = self.contracted(box)
+        return inside is None or not self._failing(claims, inside)
+
+    def largest_safe(self, claims: Sequence[Claim], number: int, box: Box) -> int | None:
+        """The largest value T of a symbol such that all claims are proved for every value from the box's minimum to T,
+        the other symbols anywhere in the box. minimum - step when the minimum itself fails; None when the whole range
+        is proved."""
+        low, high = box[number]
+        first, step = self.steps.get(number, (low, 1))
+        while True:
+            example = self.counterexample(claims, {**box, number: (low, high)})
+            if example is None:
+                return None if high == box[number][1] else high - (high - first) % step
+            bad = example[number]
+            if not isinstance(bad, int):  # the proof gave up here; sizes below were proved
+                others_fixed = all(r[0] == r[1] for n, r in box.items() if n != number)
+                return bad[0] - 1 - (bad[0] - 1 - first) % step if others_fixed else low - step
+            high = self._last_good(claims, number, box, bad) if bad > low else low - step
+            if high < low:
+                return low - step
+
+    def _last_good(self, claims: Sequence[Claim], number: int, box: Box, bad: int) -> int:
+        """A value below `bad` after which the claims fail, by bisection on points."""
+        good = box[number][0] - 1
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if self._good(claims, number, box, middle):
+                good = middle
+            else:
+                bad = middle
+        return good
+
+    def _good(self, claims: Sequence[Claim], number: int, box: Box, value: int) -> bool:
+        slice_ = {**box, number: (value, value)}
+        if self.holds_at(claims, slice_):
+            return True
+        others_free = any(r[0] != r[1] for n, r in slice_.items())
+        return others_free and self.proves(claims, slice_)
+
+
+def _halves(box: Box) -> list[dict[int, Range]]:
+    """The box cut in two along its relatively longest side."""
+
+    def length(item: tuple[int, Range]) -> Fraction:
+        low, high = item[1]
+        return Fraction(high - low, max(1, abs(low)))
+
+    number, (low, high) = max(box.items(), key=length)
+    if low >= high:
+        return []
+    middle = floor(Fraction(low + high, 2))
+    return [{**box, number: (low, middle)}, {**box, number: (middle + 1, high)}]

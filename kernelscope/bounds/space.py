@@ -1,0 +1,451 @@
+"""Atoms with what is known of them, and bounds of polynomials over them.
+
+An atom's bounds may mention other atoms (a lane is at most `xnumel - 1 - XBLOCK*program_id` where the mask holds), so that
+terms stay correlated: to bound a polynomial its atoms are replaced one at a time by their bounds, by the sign of their
+coefficient, until only sizes are left. Every alternative bound is tried; each gives a valid result, the least one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor
+
+from kernelscope.bounds.polynomial import ONE, Polynomial, simplified
+
+#: Stands for "no numeric bound".
+UNBOUNDED = 1 << 200
+#: Largest value of a size without any bound: PyTorch keeps sizes in int64.
+LARGEST_SIZE = (1 << 63) - 1
+_MOST_CANDIDATES = 24
+
+Range = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Atom:
+    """An integer unknown. `quotient` (n, d) says that it is exactly floor(n / d) with d >= 1; `scaled_uppers` (k, b) that
+    k * atom <= b with k >= 1. `of_sizes`: it depends on size symbols only."""
+
+    number: int
+    name: str
+    low: int = -UNBOUNDED
+    high: int = UNBOUNDED
+    of_sizes: bool = False
+    is_symbol: bool = False
+    quotient: tuple[Polynomial, Polynomial] | None = None
+    remainder: tuple[Polynomial, Polynomial] | None = None
+    extremes: tuple[Polynomial, Polynomial, str] | None = None
+    uppers: list[Polynomial] = field(default_factory=list)
+    lowers: list[Polynomial] = field(default_factory=list)
+    scaled_uppers: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
+    scaled_lowers: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
+
+
+class Space:
+    """The atoms of one launch in one context (a set of conditions known to hold)."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+        self.box: dict[int, Range] = {}
+        self._ranges: dict[int, Range] = {}
+        self._candidates: dict[Polynomial, tuple[Polynomial, ...]] = {}
+        self._quotients: dict[tuple[Polynomial, Polynomial], Polynomial] = {}
+        self._remainders: dict[tuple[Polynomial, Polynomial], Polynomial] = {}
+
+    # -- building ---------------------------------------------------------------------------------------------------
+
+    def fork(self) -> Space:
+        """An independent copy, to add facts to."""
+        copy = Space()
+        copy.atoms = [
+            Atom(
+                a.number, a.name, a.low, a.high, a.of_sizes, a.is_symbol, a.quotient, a.remainder, a.extremes,
+                list(a.uppers), list(a.lowers), list(a.scaled_uppers), list(a.scaled_lowers),
+            )
+            for a in self.atoms
+        ]  # fmt: skip
+        copy.box = dict(self.box)
+        copy._quotients = dict(self._quotients)
+        copy._remainders = dict(self._remainders)
+        return copy
+
+    def new_atom(self, name: str, low: int = -UNBOUNDED, high: int = UNBOUNDED, *, of_sizes: bool = False) -> Atom:
+        atom = Atom(len(self.atoms), name, low, high, of_sizes)
+        self.atoms.append(atom)
+        return atom
+
+    def new_symbol(self, name: str, low: int, high: int) -> Atom:
+        atom = self.new_atom(name, low, high, of_sizes=True)
+        atom.is_symbol = True
+        self.box[atom.number] = (low, high)
+        return atom
+
+    def set_box(self, box: Mapping[int, Range]) -> None:
+        """Consider only sizes within `box` from now on."""
+        self.box.update(box)
+        self._ranges.clear()
+
+    def forget(self) -> None:
+        """Drop cached bounds after facts were added."""
+        self._ranges.clear()
+        self._candidates.clear()
+
+    def name_of(self, number: int) -> str:
+        atom = self.atoms[number]
+        for definition, sign in ((atom.quotient, "//"), (atom.remainder, "%")):
+            if definition is not None and not atom.name:
+                left, right = (_factor_text(self.text(part)) for part in definition)
+                return f"{left}{sign}{right}"
+        return atom.name
+
+    def text(self, polynomial: Polynomial) -> str:
+        return polynomial.text(self.name_of)
+
+    def is_of_sizes(self, polynomial: Polynomial) -> bool:
+        return all(self.atoms[a].of_sizes for a in polynomial.atoms())
+
+    def assume_non_negative(self, polynomial: Polynomial) -> None:
+        """Add the fact `polynomial >= 0` as a bound of each atom in it."""
+        for number in polynomial.atoms():
+            atom = self.atoms[number]
+            coefficients = polynomial.coefficients_of(number)
+            factor = coefficients[1].constant_value if len(coefficients) == 2 else None
+            if len(coefficients) != 2 or atom.is_symbol:
+                continue
+            rest = coefficients[0]
+            if factor is None:
+                self._assume_scaled(atom, coefficients[1], rest)
+            elif factor < 0:
+                atom.uppers.insert(0, _quotient_bound(rest, -factor, upper=True))
+            else:
+                atom.lowers.insert(0, _quotient_bound(-rest, factor, upper=False))
+        self.forget()
+
+    def _assume_scaled(self, atom: Atom, factor: Polynomial, rest: Polynomial) -> None:
+        low, high = self.range_of(factor)
+        if low >= 1:
+            atom.scaled_lowers.append((factor, -rest))
+        elif high <= -1:
+            atom.scaled_uppers.append((-factor, rest))
+
+    # -- numeric ranges ---------------------------------------------------------------------------------------------
+
+    def range_of_atom(self, number: int) -> Range:
+        known = self._ranges.get(number)
+        if known is not None:
+            return known
+        atom = self.atoms[number]
+        low, high = self.box.get(number, (atom.low, atom.high))
+        self._ranges[number] = (low, high)  # guards against circular bounds
+        if atom.is_symbol:
+            return low, high
+        if atom.quotient is not None:
+            low, high = _tighter((low, high), self._range_of_quotient(*atom.quotient))
+        if atom.extremes is not None:
+            low, high = _tighter((low, high), self._range_of_extreme(*atom.extremes))
+        for upper in atom.uppers:
+            high = min(high, floor(self.range_of(upper)[1]))
+        for lower in atom.lowers:
+            low = max(low, ceil(self.range_of(lower)[0]))
+        for scale, bound in atom.scaled_uppers:
+            most, least = self.range_of(bound)[1], self.range_of(scale)[0]
+            if least >= 1 and 0 <= most < UNBOUNDED:
+                high = min(high, floor(most / least) if not isinstance(most, int) else most // least)
+        self._ranges[number] = (low, high)
+        return low, high
+
+    def _range_of_quotient(self, numerator: Polynomial, denominator: Polynomial) -> Range:
+        least, most = self.range_of(numerator)
+        small, large = self.range_of(denominator)
+        if small < 1:
+            return -UNBOUNDED, UNBOUNDED
+        low = least // (large if least >= 0 else small)
+        high = most // (small if most >= 0 else large)
+        return low, high
+
+    def _range_of_extreme(self, left: Polynomial, right: Polynomial, kind: str) -> Range:
+        a, b = self.range_of(left), self.range_of(right)
+        low = max(a[0], b[0]) if kind == "max" else min(a[0], b[0])
+        high = min(a[1], b[1]) if kind == "min" else max(a[1], b[1])
+        return floor(low), ceil(high)
+
+    def range_of(self, polynomial: Polynomial) -> Range:
+        """A numeric range of the polynomial, term by term (correlation between terms is lost)."""
+        low: int = 0
+        high: int = 0
+        for monomial, coefficient in polynomial.terms.items():
+            least, most = 1, 1
+            for number in monomial:
+                a, b = self.range_of_atom(number)
+                if least >= 0 and a >= 0:
+                    least, most = least * a, most * b
+                else:
+                    corners = (least * a, least * b, most * a, most * b)
+                    least, most = min(corners), max(corners)
+            if coefficient >= 0:
+                low += coefficient * least  # type: ignore[assignment]
+                high += coefficient * most  # type: ignore[assignment]
+            else:
+                low += coefficient * most  # type: ignore[assignment]
+                high += coefficient * least  # type: ignore[assignment]
+        return low, high
+
+    # -- bounds in sizes --------------------------------------------------------------------------------------------
+
+    def upper_bounds(self, polynomial: Polynomial) -> tuple[Polynomial, ...]:
+        """Polynomials in sizes, each an upper bound of `polynomial`; the least of them at a given size counts."""
+        known = self._candidates.get(polynomial)
+        if known is None:
+            found: dict[Polynomial, None] = {}
+            self._eliminate(polynomial, frozenset(), found)
+            known = tuple(found)
+            self._candidates[polynomial] = known
+        return known
+
+    def _eliminate(self, polynomial: Polynomial, gone: frozenset[int], found: dict[Polynomial, None]) -> None:
+        if len(found) >= _MOST_CANDIDATES:
+            return
+        inner = [a for a in polynomial.atoms() if not self.atoms[a].of_sizes]
+        if not inner:
+            found[polynomial] = None
+            return
+        number = max(inner)
+        gone = gone | {number}
+        tried: set[Polynomial] = set()
+        for replaced in self._replacements(polynomial, number):
+            if replaced not in tried and not (gone & replaced.atoms()):
+                tried.add(replaced)
+                self._eliminate(replaced, gone, found)
+
+    def _replacements(self, polynomial: Polynomial, number: int) -> Iterable[Polynomial]:
+        """`polynomial` with one atom replaced by each of its bounds, every result at least as large."""
+        atom = self.atoms[number]
+        coefficients = polynomial.coefficients_of(number)
+        factor = coefficients[1] if len(coefficients) == 2 else polynomial.derivative(number)
+        low, high = self.sign_range(factor)
+        if low >= 0:
+            exact_bounds, scaled, intrinsic = atom.uppers, atom.scaled_uppers, atom.high
+        elif high <= 0:
+            exact_bounds, scaled, intrinsic = atom.lowers, atom.scaled_lowers, atom.low
+        else:
+            yield from self._numeric_replacement(coefficients, number)
+            return
+        some = False
+        for bound in exact_bounds:
+            some = True
+            yield polynomial.substitute(number, bound)
+        if len(coefficients) == 2:
+            for scale, bound in scaled:
+                ratio = factor.rational_quotient(scale)
+                if ratio is not None and self._has_sign(ratio, low >= 0):
+                    some = True
+                    yield coefficients[0] + ratio * bound
+        if abs(intrinsic) < UNBOUNDED:
+            yield polynomial.substitute(number, Polynomial.constant(intrinsic))
+        elif not some:
+            numeric = self.range_of_atom(number)[1 if low >= 0 else 0]
+            if abs(numeric) < UNBOUNDED:
+                yield polynomial.substitute(number, Polynomial.constant(numeric))
+
+    def _has_sign(self, polynomial: Polynomial, positive: bool) -> bool:
+        low, high = self.sign_range(polynomial)
+        return low >= 0 if positive else high <= 0
+
+    def sign_range(self, polynomial: Polynomial) -> Range:
+        """A range good enough to tell the sign: term by term, else (for sizes) at the corners of the box."""
+        low, high = self.range_of(polynomial)
+        if low < 0 < high and len(polynomial.terms) > 1 and self.is_of_sizes(polynomial):
+            return -self.maximum(-polynomial), self.maximum(polynomial)
+        return low, high
+
+    def _numeric_replacement(self, coefficients: list[Polynomial], number: int) -> Iterable[Polynomial]:
+        if len(coefficients) != 2:
+            return
+        low, high = self.range_of(coefficients[1])
+        least, most = self.range_of_atom(number)
+        extreme = max(low * least, low * most, high * least, high * most)
+        if extreme < UNBOUNDED:
+            yield coefficients[0].plus(extreme)
+
+    # -- maxima over the box ----------------------------------------------------------------------------------------
+
+    def maximum(self, polynomial: Polynomial) -> int:
+        """An upper bound over the box of a polynomial in sizes (exact where it is monotone in every symbol)."""
+        value = polynomial.constant_value
+        if value is not None:
+            return floor(value)
+        numbers = polynomial.atoms()
+        quotients = [n for n in numbers if not self.atoms[n].is_symbol]
+        if quotients:
+            return self._maximum_over_quotient(polynomial, max(quotients))
+        for number in sorted(numbers):
+            low, high = self.sign_range(polynomial.derivative(number))
+            if low >= 0 or high <= 0:
+                corner = self.box[number][1 if low >= 0 else 0]
+                return self.maximum(polynomial.substitute(number, Polynomial.constant(corner)))
+        return floor(self.range_of(polynomial)[1])
+
+    def _maximum_over_quotient(self, polynomial: Polynomial, number: int) -> int:
+        atom = self.atoms[number]
+        coefficients = polynomial.coefficients_of(number)
+        factor = coefficients[1] if len(coefficients) == 2 else polynomial.derivative(number)
+        low, high = self.sign_range(factor)
+        least, most = self.range_of_atom(number)
+        if low < 0 < high:
+            return floor(self.range_of(polynomial)[1])
+        corner = most if low >= 0 else least
+        options = [self.maximum(polynomial.substitute(number, Polynomial.constant(corner)))]
+        if atom.quotient is not None and len(coefficients) == 2:
+            numerator, denominator = atom.quotient
+            ratio = factor.rational_quotient(denominator)
+            if ratio is not None and self._has_sign(ratio, low >= 0):
+                bound = numerator if low >= 0 else numerator - denominator + ONE
+                options.append(self.maximum(coefficients[0] + ratio * bound))
+        bounds = atom.uppers if low >= 0 else atom.lowers
+        options.extend(self.maximum(polynomial.substitute(number, b)) for b in bounds if number not in b.atoms())
+        return min(options)
+
+    # -- division ---------------------------------------------------------------------------------------------------
+
+    def divide(self, numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:
+        """floor(numerator / denominator) as a polynomial, through a new atom where it does not simplify; None unless
+        the denominator is at least 1. Terms that divide exactly come out first: `(s10*s25 - 1) // s25` is `s10 - 1`."""
+        least, most = self.range_of(denominator)
+        if least < 1:
+            return None
+        value = denominator.constant_value
+        if value == 1:
+            return numerator
+        known = self._quotients.get((numerator, denominator))
+        if known is not None:
+            return known
+        whole, rest = self._split_divisible(numerator, denominator)
+        result = whole + self._rest_quotient(rest, denominator, least)
+        self._quotients[numerator, denominator] = result
+        return result
+
+    def remainder(self, numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:
+        """numerator mod denominator (sign of the divisor), None unless the denominator is at least 1."""
+        least, _ = self.range_of(denominator)
+        quotient = self.divide(numerator, denominator)
+        if quotient is None:
+            return None
+        exact = numerator - denominator * quotient
+        if exact.constant_value is not None:
+            return exact
+        low, high = self.range_of(exact)
+        if low >= 0 and high < least and len(exact.terms) <= len(numerator.terms):
+            return exact
+        _, rest = self._split_divisible(numerator, denominator)
+        key = (rest, denominator)
+        known = self._remainders.get(key)
+        if known is not None:
+            return known
+        atom = self.new_atom("", 0)
+        atom.remainder = (rest, denominator)
+        atom.of_sizes = self.is_of_sizes(rest) and self.is_of_sizes(denominator)
+        equal = rest - denominator * self._rest_quotient(rest, denominator, least)
+        atom.uppers += [denominator - ONE, equal]
+        atom.lowers += [Polynomial({}), equal]
+        if self.range_of(rest)[0] >= 0:
+            atom.uppers.append(rest)
+        result = Polynomial.atom(atom.number)
+        self._remainders[key] = result
+        return result
+
+    def _split_divisible(self, numerator: Polynomial, denominator: Polynomial) -> tuple[Polynomial, Polynomial]:
+        whole, rest = Polynomial({}), Polynomial({})
+        if len(denominator.terms) > 1:
+            quotient = numerator.plus(-numerator.constant_term).rational_quotient(denominator)
+            if quotient is not None and all(isinstance(c, int) for c in quotient.terms.values()):
+                return quotient, Polynomial.constant(numerator.constant_term)
+            return whole, numerator
+        for monomial, coefficient in numerator.terms.items():
+            term = Polynomial({monomial: coefficient})
+            quotient = term.divided_by(denominator)
+            if quotient is None:
+                part, left = _divide_coefficient(monomial, coefficient, denominator)
+                whole, rest = whole + part, rest + left
+            else:
+                whole = whole + quotient
+        return whole, rest
+
+    def _rest_quotient(self, rest: Polynomial, denominator: Polynomial, least: int) -> Polynomial:
+        low, high = self.range_of(rest)
+        if 0 <= low and high < least:
+            return Polynomial({})
+        if -least <= low and high < 0:
+            return Polynomial.constant(-1)
+        if rest.constant_value is not None and denominator.constant_value is not None:
+            return Polynomial.constant(floor(rest.constant_value) // floor(denominator.constant_value))
+        key = (rest, denominator)
+        known = self._quotients.get(key)
+        if known is not None:
+            return known
+        atom = self.new_atom("")
+        atom.of_sizes = self.is_of_sizes(rest) and self.is_of_sizes(denominator)
+        atom.quotient = (rest, denominator)
+        if low >= 0:
+            atom.low = 0
+            atom.lowers.append(Polynomial({}))
+        atom.scaled_uppers.append((denominator, rest))
+        atom.scaled_lowers.append((denominator, rest - denominator + ONE))
+        if self.is_of_sizes(denominator):
+            bounds = self._dividend_bounds(rest, denominator) if atom.of_sizes else self.upper_bounds(rest)[:4]
+            uppers = (self.divide(bound, denominator) for bound in bounds if _is_integral(bound))
+            atom.uppers.extend(upper for upper in uppers if upper is not None)
+        result = Polynomial.atom(atom.number)
+        self._quotients[key] = result
+        return result
+
+
+    def _dividend_bounds(self, numerator: Polynomial, denominator: Polynomial) -> list[Polynomial]:
+        """Bounds of a numerator from how its divisor was made: where d is ceil(n/k), n is at most k*d, so that
+        ceil(n/d) is at most k (the y/z grid: rows shared out over ceil(rows/65535) planes)."""
+        numbers = denominator.atoms()
+        definition = self.atoms[next(iter(numbers))].quotient if len(numbers) == 1 else None
+        if definition is None or denominator.terms != {tuple(numbers): 1}:
+            return []
+        inner, divisor = definition
+        rest = numerator - inner.plus(-inner.constant_term)
+        if len(rest.terms) >= len(numerator.terms):
+            return []
+        return [divisor * denominator + divisor.plus(-1 - inner.constant_term) + rest]
+
+
+def _quotient_bound(rest: Polynomial, factor: int | object, *, upper: bool) -> Polynomial:
+    """rest / factor, rounded inwards where it is a number."""
+    share = rest.scaled(simplified(Fraction(1) / Fraction(factor)))  # type: ignore[arg-type]
+    value = share.constant_value
+    if value is None:
+        return share
+    return Polynomial.constant(floor(value) if upper else ceil(value))
+
+
+def _divide_coefficient(
+    monomial: tuple[int, ...], coefficient: object, denominator: Polynomial
+) -> tuple[Polynomial, Polynomial]:
+    """The part of one term that a numeric denominator divides: `5000*x // 4096` gives x and leaves `904*x`."""
+    divisor = denominator.constant_value
+    if isinstance(divisor, int) and isinstance(coefficient, int):
+        whole, left = divmod(coefficient, divisor)
+        if monomial == () or whole:
+            return (
+                Polynomial({monomial: whole}) if whole else Polynomial({}),
+                Polynomial({monomial: left}) if left else Polynomial({}),
+            )
+    return Polynomial({}), Polynomial({monomial: coefficient})  # type: ignore[dict-item]
+
+
+def _is_integral(polynomial: Polynomial) -> bool:
+    return all(isinstance(c, int) for c in polynomial.terms.values())
+
+
+def _factor_text(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def _tighter(left: Range, right: Range) -> Range:
+    return max(left[0], right[0]), min(left[1], right[1])
