@@ -18,6 +18,7 @@ class ArtifactKind(Enum):
 class SourceRole(Enum):
     CPP_WRAPPER = "C++ wrapper"  # *.wrapper.cpp or an older *.cpp that holds run_impl
     PYTHON_WRAPPER = "Python wrapper"  # output_code.py and alike
+    CPP_KERNEL = "C++ kernels"  # a .cpp with loops for the CPU and no run_impl
     KERNEL = "Triton kernel"  # a .py with one or more @triton.jit functions and no wrapper
 
 
