@@ -1,0 +1,37 @@
+"""Triton sources quoted in a launcher's comment."""
+
+from __future__ import annotations
+
+import re
+
+from kernelscope.cpp_wrapper.syntax import FunctionSlice
+from kernelscope.launches.launch import EmbeddedKernel
+
+_OPENING = re.compile(r"^[ \t]*async_compile\.triton\((['\"])(?P<name>[^'\"]*)\1, '''[ \t]*\n", re.MULTILINE)
+_CLOSING = re.compile(r"^[ \t]*'''(?:, device_str=|\))", re.MULTILINE)
+
+
+def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
+    """The kernel in a launcher's leading comment, or None when there is none (or it is cut off)."""
+    opening = _OPENING.search(launcher.text)
+    if opening is None:
+        return None
+    closing = _CLOSING.search(launcher.text, opening.end())
+    if closing is None:
+        return None
+    lines = launcher.text[opening.end() : closing.start()].rstrip("\n").split("\n")
+    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
+    source = "\n".join(line[indent:] if line.strip() else "" for line in lines) + "\n"
+    return EmbeddedKernel(
+        name=opening.group("name"),
+        launcher_name=launcher.name.removeprefix("call_"),
+        source=_unescaped(source),
+        file=launcher.file,
+        first_line=launcher.first_line + launcher.text.count("\n", 0, opening.end()),
+        indent=indent,
+    )
+
+
+def _unescaped(source: str) -> str:
+    """The text that Python would see: Inductor escapes only triple quotes inside the literal."""
+    return source.replace("\\'\\'\\'", "'''") if "\\'" in source else source

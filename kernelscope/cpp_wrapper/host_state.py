@@ -1,0 +1,122 @@
+"""What `run_impl` has computed so far: variables, arrays, tensors, symbols and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from kernelscope.cpp_wrapper.expressions import TypedExpression, select, unknown
+from kernelscope.cpp_wrapper.tensor_table import same_layout, unknown_tensor
+from kernelscope.launches.host_expression import HostExpression, HostSymbol, HostType
+from kernelscope.launches.launch import BoundOrigin, DamagedPart, Launch, Symbol, Tensor
+
+T = TypeVar("T")
+Dimension = tuple[int, int]  # (input, dimension)
+
+
+@dataclass(slots=True)
+class Scope:
+    """The variables that are visible at one point."""
+
+    names: dict[str, TypedExpression] = field(default_factory=dict)
+    arrays: dict[str, tuple[HostExpression, ...]] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    accessors: dict[str, tuple[str, str]] = field(default_factory=dict)  # `x_size` -> ("x", "sizes")
+    declared: set[str] = field(default_factory=set)
+
+    def copy(self) -> Scope:
+        return Scope(dict(self.names), dict(self.arrays), dict(self.tensors), dict(self.accessors))
+
+    def leave(self, outer: Scope) -> None:
+        """Forgets what a block declared, as at its closing brace; assignments to outer variables stay."""
+        for name in self.declared:
+            for inner_table, outer_table in ((self.names, outer.names), (self.arrays, outer.arrays),
+                                             (self.tensors, outer.tensors), (self.accessors, outer.accessors)):  # fmt: skip
+                _restore(inner_table, outer_table, name)
+        self.declared = outer.declared
+
+
+def _restore(inner: dict[str, T], outer: dict[str, T], name: str) -> None:
+    if name in outer:
+        inner[name] = outer[name]
+    else:
+        inner.pop(name, None)
+
+
+@dataclass(slots=True)
+class HostState:
+    """The symbolic state of one execution of `run_impl`. `input_layout` gives the layout of an input by its index."""
+
+    file: str
+    input_layout: Callable[[int], Tensor | None]
+    scope: Scope = field(default_factory=Scope)
+    inputs: dict[str, int] = field(default_factory=dict)  # storage name -> input index
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    dimensions: dict[Dimension, str] = field(default_factory=dict)  # which symbol names an input's size
+    conditions: list[HostExpression] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+    damaged: list[DamagedPart] = field(default_factory=list)
+    comment: str = ""
+
+    def declare(self, name: str) -> None:
+        self.scope.declared.add(name)
+
+    def define_symbol(self, name: str, source: str, kind: HostType = HostType.INT64) -> TypedExpression:
+        """A new symbol; a name that is already taken by another source gets a suffix."""
+        unique, count = name, 2
+        while unique in self.symbols and self.symbols[unique].source != source:
+            unique, count = f"{name}_{count}", count + 1
+        self.symbols.setdefault(unique, Symbol(unique, source, None, None, origin=BoundOrigin.WRAPPER))
+        return TypedExpression(HostSymbol(unique), kind)
+
+    def bound_symbol(self, name: str, minimum: int | None, maximum: int | None) -> None:
+        """Narrows a symbol's range by what the wrapper checks at run time."""
+        symbol = self.symbols[name]
+        low = minimum if symbol.minimum is None or minimum is None else max(minimum, symbol.minimum)
+        high = maximum if symbol.maximum is None or maximum is None else min(maximum, symbol.maximum)
+        self.symbols[name] = replace(
+            symbol,
+            minimum=symbol.minimum if low is None else low,
+            maximum=symbol.maximum if high is None else high,
+        )
+
+    def tensor(self, name: str) -> Tensor | None:
+        """The tensor in a variable, with an input's layout filled in from its checks where nothing else told it."""
+        tensor = self.scope.tensors.get(name)
+        if tensor is None or tensor.sizes is not None and tensor.dtype is not None:
+            return tensor
+        index = self.inputs.get(tensor.storage)
+        layout = self.input_layout(index) if index is not None and tensor.offset is not None else None
+        if layout is None:
+            return tensor
+        dtype = tensor.dtype or layout.dtype
+        if tensor.sizes is not None:
+            return replace(tensor, dtype=dtype)
+        return replace(tensor, sizes=layout.sizes, strides=layout.strides, dtype=dtype)
+
+
+def merged(condition: TypedExpression, before: Scope, if_true: Scope, if_false: Scope) -> Scope:
+    """The variables after an `if`: what differs between its branches is selected by the condition, or unknown."""
+    after = before.copy()
+    after.declared = before.declared
+    for name in before.names:
+        left, right = if_true.names.get(name), if_false.names.get(name)
+        if left is None or right is None:
+            after.names[name] = unknown(name, "assigned under a condition")
+        else:
+            after.names[name] = left if left == right else select(condition, left, right)
+    for name in before.tensors:
+        after.tensors[name] = _merged_tensor(name, if_true.tensors.get(name), if_false.tensors.get(name))
+    after.arrays = {k: v for k, v in if_true.arrays.items() if k in before.arrays and if_false.arrays.get(k) == v}
+    return after
+
+
+def _merged_tensor(name: str, left: Tensor | None, right: Tensor | None) -> Tensor:
+    if left is None or right is None:
+        return unknown_tensor(name)
+    if left == right:
+        return left
+    if same_layout(left, right):
+        return replace(left, name=name, storage=name, offset=None)
+    return unknown_tensor(name)
