@@ -1,0 +1,134 @@
+"""Requirements as claims that the prover can decide: upper bounds in sizes against the limits of a type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernelscope.audit.obligations import Requirement
+from kernelscope.bounds.polynomial import Polynomial
+from kernelscope.bounds.proof import Claim
+from kernelscope.bounds.space import Space
+from kernelscope.triton_source.index_program import UnknownReason
+
+_KEPT_CANDIDATES = 5
+
+BUFFER_RULE = (
+    "buffer rule: the exact offset of every access lies inside its buffer (as in eager mode), so that an index loaded from "
+    "memory or made from a float, and every non-negative part of such an offset, stays below the buffer's extent"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementClaims:
+    """A requirement that numeric ranges alone do not settle. `rule`: the buffer rule was needed. `missing`: why there is
+    no bound at all (then `claims` is empty)."""
+
+    requirement: Requirement
+    claims: tuple[Claim, ...]
+    rule: bool = False
+    missing: tuple[UnknownReason, str] | None = None
+
+
+def claims_of(requirement: Requirement) -> RequirementClaims | None:
+    """The claims of a requirement over its space's current box; None when it holds by numeric range alone."""
+    obligation = requirement.obligation
+    space, exact = obligation.space, obligation.exact
+    low, high = space.range_of(exact)
+    minimum, maximum = obligation.type.minimum, obligation.type.maximum
+    if minimum <= low and high <= maximum:
+        return None
+    claims: list[Claim] = []
+    rule = False
+    for polynomial, limit, done in ((exact, maximum, high <= maximum), (-exact, -minimum, minimum <= low)):
+        if done:
+            continue
+        candidates = pruned(space, space.upper_bounds(polynomial), limit)
+        if not candidates or _needs_rule(requirement, space, candidates, limit):
+            ruled = _under_buffer_rule(requirement, polynomial, limit)
+            if ruled is not None:
+                claims.append(ruled)
+                rule = True
+                continue
+        if not candidates:
+            return RequirementClaims(requirement, (), missing=_missing(requirement))
+        claims.append(Claim(space, candidates, limit))
+    return RequirementClaims(requirement, tuple(claims), rule)
+
+
+def _missing(requirement: Requirement) -> tuple[UnknownReason, str]:
+    evaluator = requirement.evaluator
+    if evaluator is not None:
+        for number in sorted(_all_atoms(requirement.obligation.space, requirement.obligation.exact)):
+            if number in evaluator.unfollowed:
+                return evaluator.unfollowed[number]
+    return UnknownReason.WEAK_PROOF, "no bound of this expression in sizes was found"
+
+
+def _all_atoms(space: Space, polynomial: Polynomial) -> set[int]:
+    """The atoms of a polynomial and of the quotients, remainders and extremes in it."""
+    found: set[int] = set()
+    waiting = list(polynomial.atoms())
+    while waiting:
+        number = waiting.pop()
+        if number in found:
+            continue
+        found.add(number)
+        atom = space.atoms[number]
+        for pair in (atom.quotient, atom.remainder):
+            for part in pair or ():
+                waiting.extend(part.atoms())
+        if atom.extremes is not None:
+            waiting.extend(atom.extremes[0].atoms() | atom.extremes[1].atoms())
+    return found
+
+
+def unfollowed_reason(requirement: Requirement) -> tuple[UnknownReason, str] | None:
+    """Why a value that the requirement depends on is not followed, if there is one."""
+    evaluator = requirement.evaluator
+    if evaluator is None:
+        return None
+    numbers = _all_atoms(requirement.obligation.space, requirement.obligation.exact)
+    return next((evaluator.unfollowed[n] for n in sorted(numbers) if n in evaluator.unfollowed), None)
+
+
+def _needs_rule(requirement: Requirement, space: Space, candidates: Sequence[Polynomial], limit: int) -> bool:
+    """A loaded or float index whose type's own range is all that bounds it."""
+    if requirement.buffer is None or unfollowed_reason(requirement) is None:
+        return False
+    return all(space.maximum(c) > limit for c in candidates)
+
+
+def _under_buffer_rule(requirement: Requirement, polynomial: Polynomial, limit: int) -> Claim | None:
+    if requirement.buffer is None or unfollowed_reason(requirement) is None:
+        return None
+    offset, extent = requirement.buffer
+    space = requirement.obligation.space.fork()
+    space.assume_non_negative(extent - offset - Polynomial.constant(1))
+    space.assume_non_negative(offset)
+    candidates = pruned(space, space.upper_bounds(polynomial), limit)
+    return Claim(space, candidates, limit) if candidates else None
+
+
+def pruned(space: Space, candidates: Sequence[Polynomial], limit: int) -> tuple[Polynomial, ...]:
+    """The candidates worth keeping: the simplest, and the least ones at a few sizes of the box."""
+    if len(candidates) <= _KEPT_CANDIDATES:
+        return tuple(sorted(candidates, key=lambda c: len(c.terms)))
+    box = dict(space.box)
+    kept: dict[Polynomial, None] = {}
+    try:
+        for point in _sample_boxes(box):
+            space.set_box(point)
+            kept[min(candidates, key=space.maximum)] = None
+    finally:
+        space.set_box(box)
+    for candidate in sorted(candidates, key=lambda c: len(c.terms)):
+        if len(kept) >= _KEPT_CANDIDATES:
+            break
+        kept[candidate] = None
+    return tuple(sorted(kept, key=lambda c: len(c.terms)))
+
+
+def _sample_boxes(box: dict[int, tuple[int, int]]) -> list[dict[int, tuple[int, int]]]:
+    middle = {n: (min(r[1], max(r[0], 1) * 37 + 1),) * 2 for n, r in box.items()}
+    return [box, {n: (r[0], r[0]) for n, r in box.items()}, middle]  # type: ignore[dict-item]

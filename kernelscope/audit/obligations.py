@@ -1,0 +1,434 @@
+"""Everything that must be exact for one launch to be right, collected from its index program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kernelscope.audit import conditions
+from kernelscope.audit.conditions import Literal
+from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obligation, Use, operand_coordinates
+from kernelscope.audit.host import LaunchModel
+from kernelscope.bounds.polynomial import Polynomial
+from kernelscope.bounds.space import Space
+from kernelscope.triton_source.index_program import (
+    COMPARISONS,
+    Absolute,
+    Access,
+    AccessKind,
+    Arange,
+    Argument,
+    Assertion,
+    Binary,
+    Broadcast,
+    Carried,
+    Cast,
+    Constant,
+    ExpandDims,
+    IndexProgram,
+    Invert,
+    Loop,
+    LoopCounter,
+    Negate,
+    Node,
+    NumPrograms,
+    Opaque,
+    Permute,
+    ProgramId,
+    Where,
+)
+from kernelscope.triton_source.scalar_types import PointerType, ScalarType
+
+_MOST_CASES = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requirement:
+    """An obligation with where it comes from. `buffer` (offset, extent): the exact offset of the access that it is part
+    of and the elements of its buffer, for the buffer rule. `loop`: set for the overshoot of a loop counter."""
+
+    obligation: Obligation
+    access: Access | None
+    loop: Loop | None = None
+    buffer: tuple[Polynomial, Polynomial] | None = None
+    evaluator: Evaluator | None = None
+
+
+@dataclass(slots=True)
+class Collected:
+    """What one launch's program requires, and where reading it gave up."""
+
+    requirements: list[Requirement] = field(default_factory=list)
+    too_many_cases: list[Access] = field(default_factory=list)
+    float_indices: list[tuple[Cast, Access]] = field(default_factory=list)
+
+
+class Collector:
+    """Walks the accesses, loops and branch conditions of a program under one launch model."""
+
+    def __init__(self, program: IndexProgram, model: LaunchModel) -> None:
+        self.program = program
+        self.model = model
+        self.result = Collected()
+        self._base: dict[object, list[Evaluator]] = {}
+        self._live: dict[object, list[Evaluator]] = {}
+        self._masks: set[object] = set()
+        self._cases = 0
+        self._pure: dict[int, bool] = {}
+        self._valued: set[tuple[int, Coordinates, int]] = set()
+
+    def collect(self) -> Collected:
+        for loop in self.program.loops:
+            self._loop(loop)
+        for observation in self.program.observations:
+            for evaluator in self._base_contexts(observation.guards, observation.loops):
+                self._branch_condition(evaluator, observation.condition)
+        for access in self.program.accesses:
+            self._access(access)
+        return self.result
+
+    # -- contexts ---------------------------------------------------------------------------------------------------
+
+    def _base_contexts(self, guards: Sequence[Node], loops: Sequence[int]) -> list[Evaluator]:
+        """Contexts in which the loops run and the guards hold, masks not considered."""
+        key = (tuple(id(g) for g in guards), tuple(loops))
+        if key not in self._base:
+            evaluator = Evaluator(self.program, self.model, self.model.space.fork())
+            for axis in range(3):
+                evaluator.program_id(axis)
+            for loop in loops:
+                evaluator.iteration(loop)
+            facts = [fact for guard in guards for fact in conditions.literals(guard, ())]
+            self._base[key] = self._assumed([evaluator], facts)
+            self._drain_quietly(self._base[key])
+        return self._base[key]
+
+    def _drain_quietly(self, evaluators: Iterable[Evaluator]) -> None:
+        for evaluator in evaluators:
+            evaluator.obligations.clear()
+
+    def _assumed(self, evaluators: list[Evaluator], facts: list[Literal]) -> list[Evaluator]:
+        """The contexts with facts added; a fact whose value depends on a condition splits its context."""
+        result: list[Evaluator] = []
+        for evaluator in evaluators:
+
+            def add(context: Evaluator) -> None:
+                if conditions.assume(context, facts):
+                    result.append(context)
+
+            self._in_cases(evaluator, add, None)
+        return result
+
+    def _in_cases(self, evaluator: Evaluator, action: Callable[[Evaluator], None], access: Access | None) -> None:
+        """Run `action`; where it meets an undecided condition, run it again with the condition true and with it false."""
+        try:
+            action(evaluator)
+        except NeedsCase as case:
+            self._cases += 1
+            if self._cases > _MOST_CASES:
+                if access is not None:
+                    self.result.too_many_cases.append(access)
+                return
+            self._in_cases(evaluator, lambda e: conditions.observe(e, case.condition, case.coordinates), access)
+            for truth in (True, False):
+                branch = fork(evaluator)
+                facts = list(conditions.literals(case.condition, case.coordinates, truth))
+                branch.decide(case.condition, case.coordinates, truth)
+                if conditions.assume(branch, facts):
+                    self._in_cases(branch, action, access)
+                self._drain(branch, access)
+
+    def _drain(
+        self, evaluator: Evaluator, access: Access | None, buffer: tuple[Polynomial, Polynomial] | None = None,
+        loop: Loop | None = None,
+    ) -> None:  # fmt: skip
+        for obligation in evaluator.obligations:
+            self.result.requirements.append(Requirement(obligation, access, loop, buffer, evaluator))
+        evaluator.obligations.clear()
+        if access is not None:
+            self.result.float_indices.extend((c, access) for c in evaluator.float_conversions)
+        evaluator.float_conversions.clear()
+
+    # -- accesses ---------------------------------------------------------------------------------------------------
+
+    def _access(self, access: Access) -> None:
+        shape = access.pointer.shape
+        for evaluator in self._base_contexts(access.guards, access.loops):
+            coordinates = evaluator.lane_coordinates(shape)
+            if access.mask is not None:
+                self._mask(evaluator, access, coordinates)
+        for evaluator in self._live_contexts(access):
+            self._address(evaluator, access, evaluator.lane_coordinates(shape))
+
+    def _live_contexts(self, access: Access) -> list[Evaluator]:
+        asserted = [a for a in self.program.assertions if self._applies(a, access)]
+        key = (
+            id(access.mask), access.pointer.shape, tuple(id(g) for g in access.guards), access.loops,
+            tuple(id(a) for a in asserted),
+        )  # fmt: skip
+        if key in self._live:
+            return self._live[key]
+        contexts: list[Evaluator] = []
+        for base in self._base_contexts(access.guards, access.loops):
+            evaluator = fork(base)
+            coordinates = evaluator.lane_coordinates(access.pointer.shape)
+            facts = list(conditions.literals(access.mask, coordinates)) if access.mask is not None else []
+            live = self._assumed([evaluator], facts)
+            self._drain_quietly(live)
+            contexts.extend(self._with_assertions(live, asserted, access))
+        self._live[key] = contexts
+        return contexts
+
+    def _with_assertions(
+        self, evaluators: list[Evaluator], asserted: list[Assertion], access: Access
+    ) -> list[Evaluator]:
+        for assertion in asserted:
+            kept: list[Evaluator] = []
+            for evaluator in evaluators:
+                coordinates = evaluator.lane_coordinates(assertion.condition.shape)
+                evaluator.use = Use.MASK
+                self._in_cases(
+                    evaluator,
+                    lambda e, a=assertion, c=coordinates: conditions.observe(e, a.condition, c),  # type: ignore[misc]
+                    access,
+                )
+                self._drain(evaluator, access)
+                evaluator.use = Use.ADDRESS
+                kept.extend(self._assumed([evaluator], list(conditions.literals(assertion.condition, coordinates))))
+            evaluators = kept
+        return evaluators
+
+    def _applies(self, assertion: Assertion, access: Access) -> bool:
+        index = next(i for i, a in enumerate(self.program.accesses) if a is access)
+        return (
+            assertion.before_access <= index
+            and assertion.loops == access.loops[: len(assertion.loops)]
+            and {id(g) for g in assertion.guards} <= {id(g) for g in access.guards}
+        )
+
+    def _mask(self, evaluator: Evaluator, access: Access, coordinates: Coordinates) -> None:
+        """Every comparison of a mask must be exact on every lane, or on the lanes that exact ones leave alive."""
+        assert access.mask is not None
+        key = (id(access.mask), id(evaluator), coordinates)
+        if key in self._masks:
+            return
+        self._masks.add(key)
+        evaluator.use = Use.MASK
+        parts = list(conditions.literals(access.mask, coordinates))
+        exact, dependent = self._split_by_small_sizes(evaluator, parts, access)
+        self._drain(evaluator, access)
+        if dependent:
+            context = fork(evaluator)
+            context.obligations.clear()
+            for live in self._assumed([context], exact):
+                live.obligations.clear()
+                live.use = Use.MASK
+                for part in dependent:
+                    self._in_cases(live, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access)  # type: ignore[misc]
+                self._drain(live, access)
+        evaluator.use = Use.ADDRESS
+
+    def _split_by_small_sizes(
+        self, evaluator: Evaluator, parts: list[Literal], access: Access
+    ) -> tuple[list[Literal], list[Literal]]:
+        """Literals whose comparisons are exact on all lanes at the smallest sizes, and those that need the others."""
+        exact: list[Literal] = []
+        dependent: list[Literal] = []
+        for part in parts:
+            before = list(evaluator.obligations)
+            seen = set(evaluator._seen)
+            self._in_cases(evaluator, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access)  # type: ignore[misc]
+            added = evaluator.obligations[len(before) :]
+            if all(_fits_at_smallest(o) for o in added):
+                exact.append(part)
+            else:
+                evaluator.obligations[:] = before
+                evaluator._seen = seen
+                dependent.append(part)
+        if not exact:  # nothing to lean on: all must be exact by themselves
+            for part in dependent:
+                self._in_cases(evaluator, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access)  # type: ignore[misc]
+            return dependent, []
+        return exact, dependent
+
+    def _address(self, evaluator: Evaluator, access: Access, coordinates: Coordinates) -> None:
+        def visit(context: Evaluator) -> None:
+            context.use = Use.ADDRESS
+            base, offset, _ = context.pointer(access.pointer, coordinates)
+            self._drain(context, access, self._buffer(access, base, offset))
+            if access.value is not None and access.kind is AccessKind.STORE:
+                context.use = Use.VALUE
+                self._stored(context, access.value, coordinates, access)
+                self._drain(context, access)
+
+        self._in_cases(evaluator, visit, access)
+
+    def _buffer(
+        self, access: Access, base: Argument | None, offset: Polynomial
+    ) -> tuple[Polynomial, Polynomial] | None:
+        if base is None or base.name not in self.model.extents:
+            return None
+        pointer = access.pointer.type
+        if not isinstance(pointer, PointerType) or not isinstance(base.type, PointerType):
+            return None
+        if pointer.element.item_bytes != base.type.element.item_bytes:
+            return None
+        return offset, self.model.extents[base.name]
+
+    # -- stored values ----------------------------------------------------------------------------------------------
+
+    def _stored(self, evaluator: Evaluator, node: Node, coordinates: Coordinates, access: Access) -> None:
+        """Oblige index-derived integers inside a stored value to be exact where they are widened, compared or made
+        float. Arithmetic on loaded data follows its own dtype, as in eager mode, and is not judged."""
+        key = (id(node), coordinates, id(evaluator))
+        if key in self._valued:
+            return
+        self._valued.add(key)
+        match node:
+            case Cast(operand):
+                if self._is_index(operand) and self._observes(node):
+                    evaluator.observe(operand, coordinates, node)
+                else:
+                    self._stored(evaluator, operand, coordinates, access)
+            case Binary(operator, left, right):
+                if operator in COMPARISONS and self._is_index(left) and self._is_index(right):
+                    conditions.observe(evaluator, node, coordinates)
+                else:
+                    self._stored(evaluator, left, coordinates, access)
+                    self._stored(evaluator, right, coordinates, access)
+            case Where(condition, if_true, if_false):
+                self._stored(evaluator, condition, coordinates, access)
+                for branch, truth in ((if_true, True), (if_false, False)):
+                    if self._holds_index(branch):
+                        self._stored_under(evaluator, condition, truth, branch, coordinates, access)
+            case ExpandDims() | Broadcast() | Permute():
+                self._stored(evaluator, node.operand, operand_coordinates(node, coordinates), access)
+            case Negate(operand) | Invert(operand) | Absolute(operand):
+                self._stored(evaluator, operand, coordinates, access)
+            case Opaque():
+                for operand in node.operands:
+                    if self._holds_index(operand):
+                        self._stored(evaluator, operand, evaluator.lane_coordinates(operand.shape), access)
+            case _:
+                pass
+
+    def _stored_under(
+        self, evaluator: Evaluator, condition: Node, truth: bool, branch: Node, coordinates: Coordinates, access: Access
+    ) -> None:
+        context = fork(evaluator)
+        context.decide(condition, coordinates, truth)
+        for live in self._assumed([context], list(conditions.literals(condition, coordinates, truth))):
+            live.obligations.clear()
+            live.use = Use.VALUE
+            self._stored(live, branch, coordinates, access)
+            self._drain(live, access)
+
+    def _observes(self, node: Cast) -> bool:
+        target, source = node.type, node.operand.type
+        if not isinstance(target, ScalarType) or not isinstance(source, ScalarType) or not source.is_integer:
+            return False
+        return not target.is_integer or target.bits > source.bits
+
+    def _is_index(self, node: Node) -> bool:
+        """Made of program ids, lanes, loop counters and sizes only, with at least one operation or size."""
+        known = self._pure.get(id(node))
+        if known is None:
+            known = self._compute_is_index(node)
+            self._pure[id(node)] = known
+        return known
+
+    def _compute_is_index(self, node: Node) -> bool:
+        match node:
+            case Constant(value):
+                return isinstance(value, int)
+            case Argument() | ProgramId() | NumPrograms() | Arange() | LoopCounter():
+                return isinstance(node.type, ScalarType) and node.type.is_integer
+            case Binary(_, left, right):
+                return node.type.is_integer and self._is_index(left) and self._is_index(right)
+            case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
+                return isinstance(node.type, ScalarType) and node.type.is_integer and self._is_index(node.operand)
+            case Where(condition, if_true, if_false):
+                return all(self._is_index(n) for n in (condition, if_true, if_false))
+            case Carried(_, _, initial, step):
+                return isinstance(node.type, ScalarType) and self._is_index(initial) and self._is_index(step)
+            case _:
+                return False
+
+    def _holds_index(self, node: Node, depth: int = 0) -> bool:
+        """Does an index-derived integer occur below this node of a stored value?"""
+        if depth > 200 or isinstance(node, Constant):
+            return depth > 200
+        if self._is_index(node):
+            return True
+        match node:
+            case Binary(_, left, right):
+                return self._holds_index(left, depth + 1) or self._holds_index(right, depth + 1)
+            case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
+                return self._holds_index(node.operand, depth + 1)
+            case Where(condition, if_true, if_false):
+                return any(self._holds_index(n, depth + 1) for n in (condition, if_true, if_false))
+            case Opaque():
+                return any(self._holds_index(n, depth + 1) for n in node.operands)
+            case _:
+                return False
+
+    # -- loops and branches -----------------------------------------------------------------------------------------
+
+    def _loop(self, loop: Loop) -> None:
+        if loop.start is None or loop.end is None or loop.step is None:
+            return
+        for evaluator in self._base_contexts(loop.guards, loop.loops):
+            self._in_cases(evaluator, lambda e: self._loop_bounds(e, loop), None)
+            self._drain(evaluator, None, None, loop)
+
+    def _loop_bounds(self, evaluator: Evaluator, loop: Loop) -> None:
+        """The bounds are exact, and so is the counter one step past the last iteration, where the loop ends."""
+        assert loop.start is not None and loop.end is not None and loop.step is not None
+        evaluator.use = Use.LOOP
+        start, end, step = (evaluator.observe(n, (), None) for n in (loop.start, loop.end, loop.step))
+        trips = evaluator.trip_count(loop)
+        last = start + step * trips if trips is not None else end + step
+        evaluator.obligations.append(
+            Obligation(loop.end, None, last, loop.counter_type, Use.LOOP, evaluator.space, ())
+        )
+        evaluator.use = Use.ADDRESS
+
+    def _branch_condition(self, evaluator: Evaluator, condition: Node) -> None:
+        evaluator.use = Use.CONDITION
+        self._in_cases(evaluator, lambda e: conditions.observe(e, condition, ()), None)
+        self._drain(evaluator, None)
+        evaluator.use = Use.ADDRESS
+
+
+def _fits_at_smallest(obligation: Obligation) -> bool:
+    space = obligation.space
+    box = dict(space.box)
+    space.set_box({n: (r[0], r[0]) for n, r in box.items()})
+    try:
+        return all(
+            min((space.maximum(b) for b in space.upper_bounds(p)), default=limit + 1) <= limit
+            for p, limit in (
+                (obligation.exact, obligation.type.maximum),
+                (-obligation.exact, -obligation.type.minimum),
+            )
+        )
+    finally:
+        space.set_box(box)
+
+
+def fork(evaluator: Evaluator) -> Evaluator:
+    """An independent context that starts with everything known in this one."""
+    copy = Evaluator(evaluator.program, evaluator.model, evaluator.space.fork())
+    copy.use = evaluator.use
+    copy.unfollowed = dict(evaluator.unfollowed)
+    copy.loaded_atoms = dict(evaluator.loaded_atoms)
+    copy.loop_atoms = dict(evaluator.loop_atoms)
+    copy.program_atoms = dict(evaluator.program_atoms)
+    copy.lane_atoms = dict(evaluator.lane_atoms)
+    copy._values = dict(evaluator._values)
+    copy._seen = set(evaluator._seen)
+    copy._truths = dict(evaluator._truths)
+    return copy
+
+
+__all__ = ["Collected", "Collector", "Requirement", "Space", "fork"]

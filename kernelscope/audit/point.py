@@ -1,0 +1,240 @@
+"""One program at one point, evaluated twice: exactly, and as the hardware does with wrapping arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelscope.triton_source.index_program import (
+    COMPARISONS,
+    Absolute,
+    Arange,
+    Argument,
+    Binary,
+    BinaryOperator,
+    Broadcast,
+    Carried,
+    Cast,
+    Constant,
+    ExpandDims,
+    IndexProgram,
+    Invert,
+    Loaded,
+    LoopCounter,
+    Negate,
+    Node,
+    NumPrograms,
+    Permute,
+    PointerAdd,
+    ProgramId,
+    Where,
+)
+from kernelscope.triton_source.scalar_types import INT64, ScalarType
+
+Lanes = tuple[int, ...]
+
+
+class NotEvaluable(Exception):
+    """The node's value cannot be computed at a point (a float, an opaque value)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a program is evaluated. `arguments`: exact values before any narrowing. `machine_arguments`: as they arrive.
+    `iterations`: iteration number (from 0) of each running loop. `loaded`: value of each load, by access index."""
+
+    program_id: tuple[int, int, int]
+    num_programs: tuple[int, int, int]
+    arguments: Mapping[str, int]
+    machine_arguments: Mapping[str, int]
+    iterations: Mapping[int, int]
+    loaded: Mapping[int, int]
+
+
+class PointEvaluator:
+    """Values at a point; `wrapping` chooses the hardware's arithmetic."""
+
+    def __init__(self, program: IndexProgram, point: Point, *, wrapping: bool) -> None:
+        self.program = program
+        self.point = point
+        self.wrapping = wrapping
+        self._known: dict[tuple[int, Lanes], int] = {}
+
+    def value(self, node: Node, lanes: Lanes) -> int:
+        """The integer value of a node at lane coordinates; raises NotEvaluable."""
+        key = (id(node), lanes)
+        if key not in self._known:
+            value = self._compute(node, lanes)
+            if self.wrapping and isinstance(node.type, ScalarType) and node.type.is_integer:
+                value = node.type.wrap(value)
+            self._known[key] = value
+        return self._known[key]
+
+    def offset(self, node: Node, lanes: Lanes) -> int:
+        """Offset of a pointer from its base argument, in elements."""
+        match node:
+            case PointerAdd(pointer, offset):
+                return self._in_64_bits(self.offset(pointer, lanes) + self.value(offset, lanes))
+            case Argument():
+                return 0
+            case ExpandDims() | Broadcast() | Permute():
+                return self.offset(node.operand, inner_lanes(node, lanes))
+            case Cast():
+                return self._cast_offset(node, lanes)
+            case Where(condition, if_true, if_false):
+                return self.offset(if_true if self.value(condition, lanes) else if_false, lanes)
+            case Carried(loop, _, initial, step):
+                count = self._carried_count(node, loop)
+                return self._in_64_bits(
+                    self.offset(initial, lanes) + self.value(step, lanes[: len(step.shape)]) * count
+                )
+            case _:
+                raise NotEvaluable(type(node).__name__)
+
+    def _in_64_bits(self, value: int) -> int:
+        return INT64.wrap(value) if self.wrapping else value
+
+    def _cast_offset(self, node: Cast, lanes: Lanes) -> int:
+        before, after = getattr(node.operand.type, "element", None), getattr(node.type, "element", None)
+        if before is None or after is None:
+            raise NotEvaluable("pointer cast")
+        total = self.offset(node.operand, lanes)
+        if before.item_bytes == after.item_bytes:
+            return total
+        if total * before.item_bytes % after.item_bytes:
+            raise NotEvaluable("misaligned pointer cast")
+        return int(total * before.item_bytes // after.item_bytes)
+
+    def _carried_count(self, node: Carried, loop: int) -> int:
+        if not node.after:
+            return self.point.iterations[loop]
+        header = self.program.loops[loop]
+        if header.start is None or header.end is None or header.step is None:
+            raise NotEvaluable("while loop")
+        start, end, step = (self.value(n, ()) for n in (header.start, header.end, header.step))
+        if step == 0:
+            raise NotEvaluable("loop step 0")
+        return max(0, -((start - end) // step))
+
+    def _compute(self, node: Node, lanes: Lanes) -> int:
+        match node:
+            case Constant(value):
+                if not isinstance(value, int):
+                    raise NotEvaluable("float")
+                return int(value)
+            case Argument(name):
+                values = self.point.machine_arguments if self.wrapping else self.point.arguments
+                if name not in values:
+                    raise NotEvaluable(name)
+                return values[name]
+            case ProgramId(axis):
+                return self.point.program_id[axis]
+            case NumPrograms(axis):
+                return self.point.num_programs[axis]
+            case Arange(start):
+                return start + lanes[0]
+            case ExpandDims() | Broadcast() | Permute():
+                return self.value(node.operand, inner_lanes(node, lanes))
+            case Binary():
+                return self._binary(node, lanes)
+            case Cast(operand, type_):
+                return self._cast(operand, type_, lanes)
+            case Negate(operand):
+                return -self.value(operand, lanes)
+            case Invert(operand, type_):
+                value = self.value(operand, lanes)
+                return 1 - value if type_.bits == 1 else ~value
+            case Absolute(operand):
+                return abs(self.value(operand, lanes))
+            case Where(condition, if_true, if_false):
+                return self.value(if_true if self.value(condition, lanes) else if_false, lanes)
+            case Loaded(access):
+                if access not in self.point.loaded:
+                    raise NotEvaluable("loaded value")
+                return self.point.loaded[access]
+            case LoopCounter(loop):
+                header = self.program.loops[loop]
+                if header.start is None or header.step is None:
+                    raise NotEvaluable("while loop")
+                return self.value(header.start, ()) + self.value(header.step, ()) * self.point.iterations[loop]
+            case Carried(loop, _, initial, step):
+                first = self.value(initial, lanes[: len(initial.shape)])
+                return first + self.value(step, lanes[: len(step.shape)]) * self._carried_count(node, loop)
+            case _:
+                raise NotEvaluable(type(node).__name__)
+
+    def _cast(self, operand: Node, target: object, lanes: Lanes) -> int:
+        source = operand.type
+        if not isinstance(source, ScalarType) or not source.is_integer:
+            raise NotEvaluable("float")
+        if not isinstance(target, ScalarType) or not target.is_integer:
+            raise NotEvaluable("float")
+        value = self.value(operand, lanes)
+        return int(value != 0) if target.bits == 1 and source.bits > 1 else value
+
+    def _binary(self, node: Binary, lanes: Lanes) -> int:
+        operand_type = node.left.type
+        if not isinstance(operand_type, ScalarType) or not operand_type.is_integer:
+            raise NotEvaluable("float")
+        left, right = self.value(node.left, lanes), self.value(node.right, lanes)
+        return apply(node.operator, left, right, operand_type)
+
+
+def apply(operator: BinaryOperator, left: int, right: int, type_: ScalarType) -> int:
+    """The result of an integer operation on two values, before any wrapping."""
+    if operator in COMPARISONS:
+        return int(_COMPARE[operator](left, right))
+    match operator:
+        case BinaryOperator.ADD:
+            return left + right
+        case BinaryOperator.SUBTRACT:
+            return left - right
+        case BinaryOperator.MULTIPLY:
+            return left * right
+        case BinaryOperator.FLOOR_DIVIDE | BinaryOperator.REMAINDER:
+            if right == 0:
+                raise NotEvaluable("division by zero")
+            quotient = abs(left) // abs(right) * (1 if (left >= 0) == (right > 0) else -1)
+            return quotient if operator is BinaryOperator.FLOOR_DIVIDE else left - quotient * right
+        case BinaryOperator.AND:
+            return left & right
+        case BinaryOperator.OR:
+            return left | right
+        case BinaryOperator.XOR:
+            return left ^ right
+        case BinaryOperator.SHIFT_LEFT | BinaryOperator.SHIFT_RIGHT:
+            if not 0 <= right < type_.bits:
+                raise NotEvaluable("shift")
+            return left << right if operator is BinaryOperator.SHIFT_LEFT else left >> right
+        case BinaryOperator.MINIMUM:
+            return min(left, right)
+        case BinaryOperator.MAXIMUM:
+            return max(left, right)
+        case _:
+            raise NotEvaluable(operator.value)
+
+
+_COMPARE = {
+    BinaryOperator.LESS: lambda a, b: a < b,
+    BinaryOperator.LESS_EQUAL: lambda a, b: a <= b,
+    BinaryOperator.GREATER: lambda a, b: a > b,
+    BinaryOperator.GREATER_EQUAL: lambda a, b: a >= b,
+    BinaryOperator.EQUAL: lambda a, b: a == b,
+    BinaryOperator.NOT_EQUAL: lambda a, b: a != b,
+}
+
+
+def inner_lanes(node: ExpandDims | Broadcast | Permute, lanes: Lanes) -> Lanes:
+    """Lane coordinates at which the operand of a shape operation is read."""
+    match node:
+        case ExpandDims(_, axis):
+            return lanes[:axis] + lanes[axis + 1 :]
+        case Permute(_, order):
+            inner = [0] * len(order)
+            for position, axis in enumerate(order):
+                inner[axis] = lanes[position]
+            return tuple(inner)
+        case Broadcast(operand):
+            if not operand.shape:
+                return ()
+            return tuple(0 if extent == 1 else lane for extent, lane in zip(operand.shape, lanes, strict=True))
