@@ -216,6 +216,7 @@ class CallReader:
             launcher=Dispatcher.AOTI,
             position=position,
             conditions=tuple(self._state.conditions),
+            types=launcher.metadata.signature,
         )
 
     def _value(self, node: Node) -> HostExpression:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from kernelscope.launches.host_arithmetic import apply
@@ -33,16 +32,6 @@ def viewed(base: Tensor, sizes: Sizes | None, strides: Sizes | None, offset: Hos
     if base.offset is not None and offset is not None:
         start = apply(HostOperator.ADD, base.offset, offset)
     return replace(base, sizes=sizes, strides=strides, offset=start)
-
-
-def contiguous_strides(sizes: Sequence[HostExpression]) -> Sizes:
-    """Strides of a contiguous tensor."""
-    strides: list[HostExpression] = []
-    step: HostExpression = HostConstant(1)
-    for size in reversed(sizes):
-        strides.append(step)
-        step = apply(HostOperator.MULTIPLY, step, size)
-    return tuple(reversed(strides))
 
 
 def same_layout(left: Tensor, right: Tensor) -> bool:

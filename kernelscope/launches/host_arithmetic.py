@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kernelscope.launches.host_expression import (
     HostBinary,
@@ -142,3 +142,13 @@ def symbols_of(expression: HostExpression) -> frozenset[str]:
 def first_unknown(expression: HostExpression) -> HostUnknown | None:
     """The first part of an expression that is not understood."""
     return next((part for part in parts(expression) if isinstance(part, HostUnknown)), None)
+
+
+def contiguous_strides(sizes: Sequence[HostExpression], kind: HostType = HostType.INT64) -> tuple[HostExpression, ...]:
+    """Strides of a contiguous tensor."""
+    strides: list[HostExpression] = []
+    step: HostExpression = HostConstant(1)
+    for size in reversed(sizes):
+        strides.append(step)
+        step = size if step == HostConstant(1) else apply(HostOperator.MULTIPLY, step, size, kind)
+    return tuple(reversed(strides))

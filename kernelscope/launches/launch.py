@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kernelscope.launches.host_expression import HostExpression, HostType
+
+
+#: A compile-time argument: a number, a string, a dtype by name (`tl.int64`) or None.
+ConstexprValue = int | float | str | None
 
 
 class BoundOrigin(Enum):
@@ -97,7 +101,7 @@ class Launch:
     launcher_name: str  # `call_…` without `call_`, or the kernel's name
     grid: tuple[HostExpression, HostExpression, HostExpression]
     arguments: tuple[KernelArgument, ...]
-    constexprs: Mapping[str, int]  # block sizes and others read off the wrapper
+    constexprs: Mapping[str, ConstexprValue]  # block sizes and others read off the wrapper or launch file
     num_warps: int | None
     shared_bytes: int | None
     cubin: str | None  # member name's last part, `….cubin`
@@ -107,6 +111,8 @@ class Launch:
     position: SourcePosition
     #: Conditions under which the launch happens at all, in sizes (`if (s0 > 4)` around it).
     conditions: tuple[HostExpression, ...] = ()
+    #: Signature types of the kernel's parameters where the wrapper or launch file tells them (`{"xnumel": "i32"}`).
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
