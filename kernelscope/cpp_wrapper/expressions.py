@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from kernelscope.cpp_wrapper.syntax import Node, ParsedFunction, argument_nodes, field, unwrapped
 from kernelscope.launches.host_arithmetic import apply
 from kernelscope.launches.host_expression import (
-    HostBinary,
     HostCast,
     HostConstant,
     HostExpression,
@@ -225,8 +224,8 @@ def combined(operator: HostOperator, left: TypedExpression, right: TypedExpressi
     """`left operator right` after the usual arithmetic conversions; constants are folded."""
     for side in (left, right):
         if side.type is None:
-            value = side.value if isinstance(side.value, HostUnknown) else HostUnknown("", "not an integer")
-            return TypedExpression(value, None)
+            cause = side.value if isinstance(side.value, HostUnknown) else HostUnknown("", "not an integer")
+            return TypedExpression(cause, None)
     if left.size + right.size > MAX_SIZE:
         return unknown(operator.value, "the expression is too large")
     kind = common_type(left.type or HostType.INT64, right.type or HostType.INT64)

@@ -7,7 +7,6 @@ Triton sources quoted in them are indented. What does not follow this shape fail
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,10 +26,9 @@ _HEADER = re.compile(
 #: Inputs that are not aligned are cloned with the same sizes and strides: nothing that a launch depends on changes.
 _ALIGNMENT_CLONE = re.compile(
     r"^    if \(\((?:long|reinterpret_cast<std::uintptr_t>)\(\w+\.data_ptr\(\)\) & \(\d+ -1\)\) != 0\) \{\n"
-    r"(?:(?!    \}).*\n)*?    \}$",
+    r"(?:        .*\n)*    \}$",
     re.MULTILINE,
 )
-_NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class WrapperSlices:
 
 def slice_wrapper(text: str, file: str) -> WrapperSlices:
     """The functions of a wrapper's text that tell about launches."""
-    newlines = [match.start() for match in re.finditer("\n", text)]
+    line, counted = 1, 0
     groups: dict[str, list[FunctionSlice]] = {"launcher": [], "check": [], "run": [], "constructor": [], "cpu": []}
     headers = list(_HEADER.finditer(text))
     for i, header in enumerate(headers):
@@ -65,10 +63,11 @@ def slice_wrapper(text: str, file: str) -> WrapperSlices:
         if group in ("run", "entry"):
             body = _ALIGNMENT_CLONE.sub(_blank, body)
         name = header.group(group)
-        line = bisect_right(newlines, start - 1) + 1 if start else 1
+        line, counted = line + text.count("\n", counted, start), start
         groups["run" if group == "entry" else group].append(FunctionSlice(name, file, body, line))
     return WrapperSlices(file, text, *(tuple(groups[g]) for g in ("launcher", "check", "run", "constructor", "cpu")))
 
 
 def _blank(match: re.Match[str]) -> str:
-    return _NOT_NEWLINE.sub(" ", match.group())
+    """As many empty lines, so that what follows keeps its place."""
+    return "\n" * match.group().count("\n")

@@ -85,7 +85,7 @@ class CallReader:
         self._state.scope.arrays.pop(name, None)
         if name in self._state.scope.names:
             self._state.scope.names[name] = unknown(name, "written by a call that is not followed")
-        self._state.scope.tensors[name] = unknown_tensor(name)
+        self._state.scope.tensors[name] = new_tensor(self._fresh(name), None, None, None)
 
     def _target(self, node: Node) -> str:
         return self._values.text(node).lstrip("&").strip()
@@ -99,12 +99,12 @@ class CallReader:
         self._state.scope.tensors[target] = new_tensor(self._fresh(target), sizes, strides, dtype)
 
     def _fresh(self, name: str) -> str:
-        """A storage name that no live tensor has."""
-        taken = {tensor.storage for tensor in self._state.scope.tensors.values()}
+        """A storage name that no other tensor has."""
         base = name.removesuffix("_handle")
         unique, count = base, 2
-        while unique in taken:
+        while unique in self._state.storages:
             unique, count = f"{base}_{count}", count + 1
+        self._state.storages.add(unique)
         return unique
 
     def _restride(self, name: str, arguments: tuple[Node, ...]) -> None:

@@ -9,8 +9,14 @@ from kernelscope.cpp_wrapper.host_calls import CallReader
 from kernelscope.cpp_wrapper.host_state import HostState, Scope, merged
 from kernelscope.cpp_wrapper.host_values import ValueReader
 from kernelscope.cpp_wrapper.launcher import Launcher
-from kernelscope.cpp_wrapper.syntax import MissingField, Node, ParsedFunction, argument_nodes, field, nodes_of_type
-from kernelscope.cpp_wrapper.syntax import unwrapped
+from kernelscope.cpp_wrapper.syntax import (
+    MissingField,
+    Node,
+    ParsedFunction,
+    field,
+    nodes_of_type,
+    unwrapped,
+)
 from kernelscope.cpp_wrapper.tensor_table import new_tensor, unknown_tensor
 from kernelscope.launches.host_expression import (
     HostBinary,

@@ -31,9 +31,10 @@ class Scope:
     def leave(self, outer: Scope) -> None:
         """Forgets what a block declared, as at its closing brace; assignments to outer variables stay."""
         for name in self.declared:
-            for inner_table, outer_table in ((self.names, outer.names), (self.arrays, outer.arrays),
-                                             (self.tensors, outer.tensors), (self.accessors, outer.accessors)):  # fmt: skip
-                _restore(inner_table, outer_table, name)
+            _restore(self.names, outer.names, name)
+            _restore(self.arrays, outer.arrays, name)
+            _restore(self.tensors, outer.tensors, name)
+            _restore(self.accessors, outer.accessors, name)
         self.declared = outer.declared
 
 
@@ -46,11 +47,13 @@ def _restore(inner: dict[str, T], outer: dict[str, T], name: str) -> None:
 
 @dataclass(slots=True)
 class HostState:
-    """The symbolic state of one execution of `run_impl`. `input_layout` gives the layout of an input by its index."""
+    """The symbolic state of one execution of `run_impl`; two functions tell about an input by its index."""
 
     file: str
     input_layout: Callable[[int], Tensor | None]
+    input_dtype: Callable[[int], str | None]
     scope: Scope = field(default_factory=Scope)
+    storages: set[str] = field(default_factory=set)
     inputs: dict[str, int] = field(default_factory=dict)  # storage name -> input index
     symbols: dict[str, Symbol] = field(default_factory=dict)
     dimensions: dict[Dimension, str] = field(default_factory=dict)  # which symbol names an input's size
@@ -87,11 +90,11 @@ class HostState:
         if tensor is None or tensor.sizes is not None and tensor.dtype is not None:
             return tensor
         index = self.inputs.get(tensor.storage)
-        layout = self.input_layout(index) if index is not None and tensor.offset is not None else None
-        if layout is None:
+        if index is None:
             return tensor
-        dtype = tensor.dtype or layout.dtype
-        if tensor.sizes is not None:
+        dtype = tensor.dtype or self.input_dtype(index)
+        layout = self.input_layout(index) if tensor.sizes is None and tensor.offset is not None else None
+        if layout is None:
             return replace(tensor, dtype=dtype)
         return replace(tensor, sizes=layout.sizes, strides=layout.strides, dtype=dtype)
 

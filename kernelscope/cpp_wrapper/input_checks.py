@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kernelscope.cpp_wrapper.syntax import FunctionSlice, Node, nodes_of_type, parse_function, unwrapped
+from kernelscope.cpp_wrapper.syntax import FunctionSlice, parse_function, unwrapped
 from kernelscope.cpp_wrapper.syntax import field as child
 from kernelscope.launches.dtypes import signature_name
 
 _ELEMENT = re.compile(r"\w+_(size|stride)\[(\d+)\]$")
 _DTYPE = re.compile(r"expected_dtype = aoti_torch_dtype_(\w+)\(\)")
+#: What a failed check throws: deeper lines of the body, which say nothing that the condition does not.
+_ERROR_MESSAGE = re.compile(r"^        .*$\n", re.MULTILINE)
 _RANGE_COMPARISON = re.compile(r"_size\[\d+\] [<>]")
 
 
@@ -33,19 +35,24 @@ def has_ranges(check: FunctionSlice) -> bool:
 
 def read_input_check(check: FunctionSlice) -> InputCheck | None:
     """The facts of one `check_input_N`, or None where its C++ has syntax errors."""
-    parsed = parse_function(check)
+    parsed = parse_function(replace(check, text=_ERROR_MESSAGE.sub("", check.text)))
     if parsed is None:
         return None
     tables: dict[str, dict[int, int]] = {"<": {}, ">": {}, "size": {}, "stride": {}}
-    for statement in nodes_of_type(parsed.body, "if_statement"):
+    for statement in parsed.body.named_children:
+        if statement.type != "if_statement":
+            continue
         condition = unwrapped(child(statement, "condition"))
         if condition.type == "binary_expression":
             _comparison(parsed.text(child(condition, "left")), parsed.text(child(condition, "right")),
                         parsed.text(child(condition, "operator")), tables)  # fmt: skip
+    return InputCheck(tables["<"], tables[">"], tables["size"], tables["stride"], checked_dtype(check))
+
+
+def checked_dtype(check: FunctionSlice) -> str | None:
+    """The element type that the check expects."""
     dtype = _DTYPE.search(check.text)
-    return InputCheck(
-        tables["<"], tables[">"], tables["size"], tables["stride"], signature_name(dtype.group(1)) if dtype else None
-    )
+    return signature_name(dtype.group(1)) if dtype else None
 
 
 def _comparison(left: str, right: str, operator: str, tables: Mapping[str, dict[int, int]]) -> None:
@@ -65,6 +72,3 @@ def _comparison(left: str, right: str, operator: str, tables: Mapping[str, dict[
 def _integer(text: str) -> int | None:
     text = text.rstrip("lLuU")
     return int(text) if text.removeprefix("-").isdigit() else None
-
-
-__all__ = ["InputCheck", "Node", "has_ranges", "read_input_check"]

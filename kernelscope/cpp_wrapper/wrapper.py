@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 from math import prod
 
+from kernelscope.cpp_wrapper.cpu_kernels import loop_width_notes
+from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel
 from kernelscope.cpp_wrapper.function_slices import WrapperSlices, slice_wrapper
 from kernelscope.cpp_wrapper.host_program import run
 from kernelscope.cpp_wrapper.host_state import HostState
-from kernelscope.cpp_wrapper.input_checks import InputCheck, has_ranges, read_input_check
+from kernelscope.cpp_wrapper.input_checks import InputCheck, checked_dtype, has_ranges, read_input_check
 from kernelscope.cpp_wrapper.launcher import Launcher, read_launcher
 from kernelscope.cpp_wrapper.model_constants import read_constants
-from kernelscope.cpp_wrapper.cpu_kernels import loop_width_notes
-from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel
 from kernelscope.cpp_wrapper.syntax import parse_function
 from kernelscope.launches.host_expression import (
     HostBinary,
@@ -37,7 +37,7 @@ from kernelscope.launches.launch import (
 INT32_MAXIMUM = 2**31 - 1
 #: Bounds from here on are no bounds: Inductor writes its infinity as the largest C integer.
 NO_BOUND = 2**62
-_CALL = re.compile(r"^[^\n/]*?\b(call_\w+)\(", re.MULTILINE)
+_CALL = re.compile(r"\b(call_\w+)\(")
 
 
 def read_wrapper(text: str, file: str) -> WrapperFacts:
@@ -51,7 +51,7 @@ class _WrapperReader:
         self._checks: dict[int, InputCheck | None] = {}
         self._damaged: list[DamagedPart] = []
         self._constants = read_constants(slices.constructors)
-        self._state = HostState(slices.file, self._input_layout)
+        self._state = HostState(slices.file, self._input_layout, self._input_dtype)
 
     def read(self) -> WrapperFacts:
         launchers = self._launchers()
@@ -99,7 +99,9 @@ class _WrapperReader:
         for function in self._slices.runs:
             for match in _CALL.finditer(function.text):
                 name = match.group(1)
-                if name in launchers and launchers[name] is None:
+                line_start = function.text.rfind("\n", 0, match.start()) + 1
+                in_comment = "//" in function.text[line_start : match.start()]
+                if in_comment or (name in launchers and launchers[name] is None):
                     continue
                 seen[name] = seen.get(name, 0) - 1
                 if seen[name] < 0:
@@ -142,6 +144,10 @@ class _WrapperReader:
         if "&kernels_.loaded_modules_" in self._slices.text or "global_scratch_scratch_" in self._slices.text:
             return False
         return any(factor > 0 and maximum == INT32_MAXIMUM // factor for factor in _factors(self._state, name))
+
+    def _input_dtype(self, index: int) -> str | None:
+        function = self._slices.input_check_by_index.get(index)
+        return checked_dtype(function) if function is not None else None
 
     def _input_layout(self, index: int) -> Tensor | None:
         """The layout of an input from its check: static sizes, and the symbols that `run_impl` reads off it."""

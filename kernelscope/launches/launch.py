@@ -8,7 +8,6 @@ from enum import Enum
 
 from kernelscope.launches.host_expression import HostExpression, HostType
 
-
 #: A compile-time argument: a number, a string, a dtype by name (`tl.int64`) or None.
 ConstexprValue = int | float | str | None
 

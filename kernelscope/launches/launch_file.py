@@ -149,13 +149,13 @@ class _LaunchFile:
     # symbols, constexprs, types
 
     def _symbol(self, name: str, value: object) -> Symbol:
-        parts = value if isinstance(value, list) else [value, value]
-        numbers = [None if part in ("inf", float("inf"), "") else part for part in parts]
-        integers = [part for part in numbers if isinstance(part, int) and not isinstance(part, bool)]
-        if not 1 <= len(parts) <= 3 or len(integers) + numbers.count(None) != len(parts):
+        parts: list[object] = value if isinstance(value, list) else [value, value]
+        infinite = [part in ("inf", float("inf"), "") for part in parts]
+        numbers = [part if isinstance(part, int) and not isinstance(part, bool) else None for part in parts]
+        if not 1 <= len(parts) <= 3 or [number is None for number in numbers] != infinite:
             raise self._fail(f"symbols.{name}", f"{value!r} is not a range", f"write {name} = [lowest, highest]")
-        low, high, step = ([*numbers, None, None, None])[:3]
-        step = 1 if step is None else step
+        low, high, spacing = ([*numbers, None, None])[:3]
+        step = 1 if spacing is None else spacing
         if step < 1 or (low is not None and high is not None and low > high):
             raise self._fail(f"symbols.{name}", f"{value!r} is an empty range", "put the lowest value first")
         return Symbol(name, "launch file", low, high, origin=BoundOrigin.LAUNCH_FILE, step=step)

@@ -69,10 +69,10 @@ class PythonExpressions:
             case ast.Constant(value=bool() | int() as value):
                 return HostConstant(int(value))
             case ast.Name(id=name):
-                value = self._resolve(name)
-                if value is None:
+                found = self._resolve(name)
+                if found is None:
                     raise UndefinedName(name)
-                return value
+                return found
             case ast.BinOp():
                 return self._binary(node, depth)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -85,8 +85,9 @@ class PythonExpressions:
                 return self._select(node, depth)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
                 operator, swapped = _COMPARE[type(op)]
-                sides = [self.read(left, depth + 1), self.read(right, depth + 1)]
-                return apply(operator, *(reversed(sides) if swapped else sides), kind=self._kind)
+                first, second = self.read(left, depth + 1), self.read(right, depth + 1)
+                first, second = (second, first) if swapped else (first, second)
+                return apply(operator, first, second, self._kind)
             case ast.BoolOp(op=op, values=values):
                 operator = HostOperator.AND if isinstance(op, ast.And) else HostOperator.OR
                 return self._fold(operator, values, depth)
