@@ -9,7 +9,7 @@ from kernelscope.artifact.contents import SourceFile, SourceRole
 
 _JIT = re.compile(r"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
 _PYTHON_WRAPPER = re.compile(r"^[ \t]*(?:def call\(|async_compile\s*=|class Runner\b)", re.MULTILINE)
-_CPP_FUNCTION = re.compile(r"^[ \t]*(?:extern\s+\"C\"|static|void|template|inline|int|namespace)\b", re.MULTILINE)
+_CPP_FUNCTION = re.compile(r"^[ \t]*(?:extern\s+\"C\"|(?:static|void|template|inline|int|namespace)\b)", re.MULTILINE)
 _EMBEDDED = re.compile(r"async_compile\.triton\(\s*(?:'[^'\n]*'|\"[^\"\n]*\")\s*,\s*[rR]?('''|\"\"\")")
 
 
