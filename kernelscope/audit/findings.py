@@ -1,0 +1,503 @@
+"""Violations of launches as findings of a kernel: located, named, merged over launches, explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from kernelscope.audit.claims import RequirementClaims
+from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
+from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.launch_analysis import LaunchAnalysis, Violation
+from kernelscope.audit.reachable import children
+from kernelscope.audit.results import (
+    Consequence,
+    Finding,
+    KernelSource,
+    Location,
+    Note,
+    Proof,
+    RangedNode,
+    UnknownFinding,
+    UnsafeFinding,
+    Witness,
+)
+from kernelscope.bounds.polynomial import Polynomial
+from kernelscope.bounds.proof import Claim
+from kernelscope.bounds.space import UNBOUNDED
+from kernelscope.triton_source.index_program import (
+    Argument,
+    Binary,
+    BinaryOperator,
+    Broadcast,
+    Cast,
+    ExpandDims,
+    Node,
+    Permute,
+    Span,
+    UnknownReason,
+)
+from kernelscope.triton_source.scalar_types import ScalarType
+
+_CODE_OF_USE = {Use.ADDRESS: "KS101", Use.VALUE: "KS103", Use.LOOP: "KS202", Use.CONDITION: "KS203", Use.MASK: "KS201"}
+_USE_ORDER = list(Use)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A kernel's source and where it lies, for locations."""
+
+    source: KernelSource
+    lines: tuple[str, ...]
+
+    @staticmethod
+    def of(source: KernelSource) -> KernelText:
+        return KernelText(source, tuple(source.text.splitlines()))
+
+    def location(self, span: Span) -> Location:
+        line = self.lines[span.line - 1] if 0 < span.line <= len(self.lines) else ""
+        end = span.end_column if span.end_line == span.line else len(line)
+        indent = self.source.indent
+        return Location(
+            self.source.file, self.source.first_line + span.line - 1, indent + span.column, indent + end,
+            " " * indent + line,
+        )  # fmt: skip
+
+    def slice(self, span: Span) -> str:
+        """The source text of a span on one line."""
+        rows = self.lines[span.line - 1 : span.end_line]
+        if not rows:
+            return ""
+        if len(rows) == 1:
+            return rows[0][span.column : span.end_column]
+        middle = [row.strip() for row in rows[1:-1]]
+        return " ".join([rows[0][span.column :].strip(), *middle, rows[-1][: span.end_column].strip()])
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """A violation with its code and place, ready to be merged with the same one of other launches."""
+
+    code: str
+    span: Span
+    expression: str
+    type: str
+    violation: Violation
+    analysis: LaunchAnalysis
+
+
+def findings_of(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis]) -> tuple[Finding, ...]:
+    """All findings of one kernel over its launches, most severe first, then by line."""
+    located = [_locate(text, a, v) for a in analyses for v in a.violations]
+    findings: list[Finding] = []
+    for group in _grouped(located):
+        unsafe = [one for one in group if one.violation.trigger is not None]
+        findings.append(_unsafe(kernel, text, unsafe, group) if unsafe else _unknown(kernel, text, group))
+    findings.extend(_structural(kernel, text, analyses))
+    findings.extend(_float_notes(kernel, text, analyses))
+    return tuple(sorted(findings, key=lambda f: (_severity(f), f.location.line, f.location.column, f.code)))
+
+
+def _severity(finding: Finding) -> int:
+    match finding:
+        case UnsafeFinding():
+            return 0
+        case UnknownFinding():
+            return 1
+        case Note():
+            return 2
+
+
+def _grouped(located: Iterable[_Located]) -> list[list[_Located]]:
+    groups: dict[tuple[object, ...], list[_Located]] = {}
+    for one in located:
+        family = "index" if one.code in ("KS101", "KS201", "KS203") else one.code
+        groups.setdefault((family, one.span), []).append(one)
+    return list(groups.values())
+
+
+def _locate(text: KernelText, analysis: LaunchAnalysis, violation: Violation) -> _Located:
+    if violation.grid is not None:
+        return _locate_grid(text, analysis, violation)
+    assert violation.requirement is not None
+    obligation = violation.requirement.requirement.obligation
+    trigger = violation.trigger
+    node = trigger.failure.node if trigger is not None and trigger.failure is not None else obligation.node
+    loop = violation.requirement.requirement.loop
+    code = _CODE_OF_USE[obligation.use]
+    if isinstance(node, Argument) and loop is None:
+        code = "KS301"
+        observer = obligation.observer if obligation.node is node else obligation.node
+        span = observer.span if observer is not None else node.span
+        return _Located(code, span, node.name, node.type.name, violation, analysis)
+    if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and isinstance(node.type, ScalarType):
+        if node.type.bits < node.operand.type.bits and not node.implicit:
+            code = "KS102"
+    if loop is not None:
+        span = loop.span
+        return _Located("KS202", span, text.slice(span), obligation.type.name, violation, analysis)
+    node = _through_shapes(node)
+    return _Located(code, node.span, text.slice(node.span), node.type.name, violation, analysis)
+
+
+def _through_shapes(node: Node) -> Node:
+    while isinstance(node, ExpandDims | Broadcast | Permute):
+        node = node.operand
+    return node
+
+
+def _locate_grid(text: KernelText, analysis: LaunchAnalysis, violation: Violation) -> _Located:
+    grid = violation.grid
+    assert grid is not None
+    spans = analysis.program.program_id_spans
+    span = spans.get(grid.axis if grid.axis is not None else 0) or _definition_span(text, analysis.program.name)
+    if grid.argument is not None:
+        expression = grid.argument
+    else:
+        expression = analysis.model.space.text(grid.value)
+    type_ = grid.type.value if grid.type is not None else "uint32_t" if grid.axis is not None else "int"
+    return _Located(grid.code, span, expression, type_, violation, analysis)
+
+
+def _definition_span(text: KernelText, name: str) -> Span:
+    for number, line in enumerate(text.lines, 1):
+        if line.lstrip().startswith(f"def {name}("):
+            return Span(number, len(line) - len(line.lstrip()), number, len(line))
+    return Span(1, 0, 1, len(text.lines[0]) if text.lines else 0)
+
+
+# -- unsafe ---------------------------------------------------------------------------------------------------------
+
+
+def _unsafe(kernel: str, text: KernelText, unsafe: list[_Located], group: list[_Located]) -> UnsafeFinding:
+    best = min(unsafe, key=_first_trigger)
+    code = min((o.code for o in unsafe), key=_code_order)
+    violation, analysis = best.violation, best.analysis
+    trigger = violation.trigger
+    assert trigger is not None
+    largest = _merged_safe([one.violation.largest_safe for one in group])
+    witness, consequence = _witness(best)
+    condition = _condition(best)
+    return UnsafeFinding(
+        id=finding_id(kernel, code, best.expression, text.location(best.span).text),
+        code=code,
+        location=text.location(best.span),
+        expression=best.expression,
+        type=best.type,
+        condition=condition,
+        largest_safe=largest,
+        witness=witness,
+        consequence=consequence,
+        smallest_trigger_bytes=min(o.violation.trigger.bytes_used for o in unsafe if o.violation.trigger),
+        launch_indices=tuple(sorted({o.analysis.launch.index for o in group})),
+        tree=_tree(text, violation.requirement, analysis),
+        explanation=_explanation(best, code, witness, consequence),
+    )
+
+
+def _first_trigger(one: _Located) -> tuple[int, int]:
+    trigger = one.violation.trigger
+    assert trigger is not None
+    return trigger.bytes_used, _USE_ORDER.index(_use_of(one))
+
+
+def _use_of(one: _Located) -> Use:
+    requirement = one.violation.requirement
+    return requirement.requirement.obligation.use if requirement is not None else Use.ADDRESS
+
+
+def _code_order(code: str) -> int:
+    order = ("KS301", "KS102", "KS101", "KS103", "KS202", "KS203", "KS201")
+    return order.index(code) if code in order else 0
+
+
+def _merged_safe(parts: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:
+    merged: dict[str, int | None] = {}
+    for part in parts:
+        for name, value in part.items():
+            if name not in merged or merged[name] is None:
+                merged[name] = value
+            elif value is not None:
+                merged[name] = min(value, merged[name] or 0)
+    return dict(sorted(merged.items()))
+
+
+def _witness(one: _Located) -> tuple[Witness, Consequence]:
+    trigger, model = one.violation.trigger, one.analysis.model
+    assert trigger is not None
+    names = model.symbol_names
+    symbols = {names[n]: v for n, v in sorted(trigger.sizes.items()) if n in names}
+    failure = trigger.failure
+    if failure is not None:
+        return (
+            Witness(
+                symbols, failure.program_id, failure.lanes, failure.loops, failure.loaded, failure.exact, failure.wrapped
+            ),
+            failure.consequence,
+        )
+    grid = one.violation.grid
+    assert grid is not None
+    exact = grid.value_at(trigger.sizes)
+    wrapped, consequence = _grid_effect(grid.code, exact)
+    return Witness(symbols, (0, 0, 0), (), {}, {}, exact, wrapped), consequence
+
+
+def _grid_effect(code: str, exact: int) -> tuple[int, Consequence]:
+    if code == "KS304":
+        wrapped = (exact + (1 << 31)) % (1 << 32) - (1 << 31)
+        return wrapped, Consequence.WRONG_RESULT
+    if code == "KS305":
+        return (exact + (1 << 63)) % (1 << 64) - (1 << 63), Consequence.WRONG_RESULT
+    if code == "KS301":
+        return (exact + (1 << 31)) % (1 << 32) - (1 << 31), Consequence.WRONG_RESULT
+    wrapped = exact % (1 << 32)
+    silent = code == "KS303" or exact >= 1 << 32
+    return wrapped, Consequence.WRONG_RESULT if silent else Consequence.FAILED_LAUNCH
+
+
+def _failing_claim(one: _Located) -> tuple[Claim, Polynomial] | None:
+    """The claim that fails at the trigger, with its least candidate there."""
+    trigger = one.violation.trigger
+    assert trigger is not None
+    for claim in one.violation.claims:
+        claim.space.set_box({n: (v, v) for n, v in trigger.sizes.items()})
+        best = min(claim.candidates, key=lambda c: (claim.space.maximum(c), len(c.terms)))
+        if claim.space.maximum(best) > claim.limit:
+            return claim, best
+    return None
+
+
+def _condition(one: _Located) -> str:
+    found = _failing_claim(one)
+    if found is None:
+        return ""
+    claim, bound = found
+    return condition_text(claim, bound)
+
+
+def condition_text(claim: Claim, bound: Polynomial) -> str:
+    """`bound <= limit` with the constant moved to the right: `4096*s10 <= 2147483648`."""
+    constant = bound.constant_term
+    return f"{claim.space.text(bound.plus(-constant))} <= {claim.limit - constant}"
+
+
+def _explanation(one: _Located, code: str, witness: Witness, consequence: Consequence) -> str:
+    sizes = ", ".join(f"{name} = {value}" for name, value in witness.symbols.items())
+    match code:
+        case "KS301":
+            return (
+                f"At {sizes} the argument {one.expression} is {witness.exact}, which the kernel receives as "
+                f"{witness.wrapped} ({one.type}): {consequence.value}."
+            )
+        case "KS302":
+            return f"At {sizes} the launch grid dimension is {witness.exact}, beyond CUDA's limit: {consequence.value}."
+        case "KS303" | "KS304" | "KS305":
+            return f"At {sizes} {one.expression} is {witness.exact} and becomes {witness.wrapped}: {consequence.value}."
+        case "KS202" if consequence is Consequence.ENDLESS_LOOP:
+            return (
+                f"At {sizes} the loop counter steps to {witness.exact}, wraps to {witness.wrapped} and the loop never "
+                "ends."
+            )
+        case _:
+            return (
+                f"At {sizes} {one.expression} is {witness.exact} but {one.type} arithmetic gives {witness.wrapped}: "
+                f"{consequence.value}."
+            )
+
+
+# -- unknown --------------------------------------------------------------------------------------------------------
+
+
+def _unknown(kernel: str, text: KernelText, group: list[_Located]) -> UnknownFinding:
+    one = group[0]
+    location = text.location(one.span)
+    return UnknownFinding(
+        id=finding_id(kernel, one.code, one.expression, location.text),
+        code=one.code,
+        location=location,
+        expression=one.expression,
+        type=one.type,
+        reason=one.violation.reason or UnknownReason.WEAK_PROOF,
+        detail=one.violation.detail,
+        launch_indices=tuple(sorted({o.analysis.launch.index for o in group})),
+    )
+
+
+def unknown_at(
+    kernel: str, text: KernelText, span: Span, reason: UnknownReason, detail: str, indices: tuple[int, ...],
+    code: str = "KS904",
+) -> UnknownFinding:  # fmt: skip
+    """An unknown about a place of a kernel."""
+    location = text.location(span)
+    expression = text.slice(span)
+    return UnknownFinding(
+        finding_id(kernel, code, expression + detail, location.text), code, location, expression, "", reason, detail,
+        indices,
+    )  # fmt: skip
+
+
+def _structural(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis]) -> list[Finding]:
+    """Constructs that are not modelled, kernels that cannot compile, accesses with too many cases."""
+    findings: dict[str, Finding] = {}
+    for analysis in analyses:
+        indices = tuple(a.launch.index for a in analyses)
+        program = analysis.program
+        for part in program.unmodelled:
+            found = unknown_at(kernel, text, part.span, UnknownReason.NOT_MODELLED, part.detail, indices)
+            findings[found.id] = found
+        for access in analysis.collected.too_many_cases:
+            detail = "the address depends on too many conditions"
+            found = unknown_at(kernel, text, access.span, UnknownReason.WEAK_PROOF, detail, indices)
+            findings[found.id] = found
+        for loop in program.loops:
+            if loop.is_while:
+                continue
+        if analysis.impossible:
+            detail = "no size in the ranges considered is possible: a range is empty or its tensors exceed device memory"
+            found = unknown_at(
+                kernel, text, _definition_span(text, program.name), UnknownReason.MISSING_FACT, detail, indices
+            )
+            findings[found.id] = found
+        for error in program.compile_errors:
+            findings[error.detail] = _does_not_compile(kernel, text, analysis, error.span, error.detail, indices)
+    return list(findings.values())
+
+
+def _does_not_compile(
+    kernel: str, text: KernelText, analysis: LaunchAnalysis, span: Span, detail: str, indices: tuple[int, ...]
+) -> UnsafeFinding:
+    location = text.location(span)
+    names = analysis.model.symbol_names
+    sizes = {names[n]: r[0] for n, r in sorted(analysis.model.space.box.items()) if n in names}
+    largest: dict[str, int | None] = {s.name: (s.minimum or 0) - 1 for s in _symbols(analysis)}
+    expression = text.slice(span)
+    return UnsafeFinding(
+        finding_id(kernel, "KS104", expression, location.text), "KS104", location, expression, "", "never", largest,
+        Witness(sizes, (0, 0, 0), (), {}, {}, 0, 0), Consequence.DOES_NOT_COMPILE, None, indices, None,
+        f"The kernel does not compile at any size: {detail}.",
+    )  # fmt: skip
+
+
+def _symbols(analysis: LaunchAnalysis) -> list[_SymbolRange]:
+    names = analysis.model.symbol_names
+    return [_SymbolRange(names[n], r[0]) for n, r in sorted(analysis.model.space.box.items()) if n in names]
+
+
+@dataclass(frozen=True, slots=True)
+class _SymbolRange:
+    name: str
+    minimum: int
+
+
+# -- notes ----------------------------------------------------------------------------------------------------------
+
+
+def _float_notes(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis]) -> list[Finding]:
+    notes: dict[str, Finding] = {}
+    for analysis in analyses:
+        for node, _ in analysis.collected.float_indices:
+            conversion = _integer_made_float(node)
+            if conversion is None:
+                continue
+            location = text.location(conversion.span)
+            expression = text.slice(conversion.span)
+            identity = finding_id(kernel, "KS401", expression, location.text)
+            exact_bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(conversion.type.name, 24)
+            notes[identity] = Note(
+                identity, "KS401", location, expression,
+                f"index arithmetic through {conversion.type.name} is exact only up to 2**{exact_bits}; eager mode computes "
+                "the same",
+                tuple(sorted({a.launch.index for a in analyses})),
+            )  # fmt: skip
+    return list(notes.values())
+
+
+def _integer_made_float(node: Node, depth: int = 0) -> Cast | None:
+    """The conversion of an integer to a float below a float-to-integer conversion."""
+    if depth > 60:
+        return None
+    if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and node.operand.type.is_integer:
+        if isinstance(node.type, ScalarType) and not node.type.is_integer and node.type.bits < 64:
+            return node
+    for child in children(node):
+        found = _integer_made_float(child, depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+# -- proofs and trees -----------------------------------------------------------------------------------------------
+
+
+def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
+    """The tightest bound of a safe launch: the expression that comes nearest to the limit of its type."""
+    best: tuple[float, Proof] | None = None
+    space = analysis.model.space
+    memory = analysis.model.memory
+    for requirement in analysis.collected.requirements:
+        obligation = requirement.obligation
+        obligation.space.set_box(space.box)
+        bounds = obligation.space.upper_bounds(obligation.exact)
+        if not bounds:
+            continue
+        claims = Claim(obligation.space, tuple(bounds[:6]), obligation.type.maximum)
+        bound = min(bounds[:6], key=lambda b: (Claim(obligation.space, (b,), 0).largest(memory) or 0, len(b.terms)))
+        value = claims.largest(memory)
+        if value is None:
+            continue
+        share = value / obligation.type.maximum if obligation.type.maximum else 0.0
+        if best is None or share > best[0]:
+            node = _through_shapes(obligation.node)
+            best = share, Proof(
+                text.slice(node.span), text.location(node.span), obligation.type.name,
+                obligation.space.text(bound), value, obligation.type.maximum,
+            )  # fmt: skip
+    return best[1] if best is not None else None
+
+
+def _tree(text: KernelText, requirement: RequirementClaims | None, analysis: LaunchAnalysis) -> RangedNode | None:
+    if requirement is None or requirement.requirement.evaluator is None:
+        return None
+    obligation = requirement.requirement.obligation
+    obligation.space.set_box(analysis.model.space.box if not analysis.impossible else {})
+    return _ranged(text, requirement.requirement.evaluator, obligation.node, obligation.coordinates, analysis.model, 0)
+
+
+def _ranged(
+    text: KernelText, evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], model: LaunchModel,
+    depth: int,
+) -> RangedNode:  # fmt: skip
+    from kernelscope.audit.evaluation import operand_coordinates
+
+    while isinstance(node, ExpandDims | Broadcast | Permute):
+        node, coordinates = node.operand, operand_coordinates(node, coordinates)
+    low, high = _value_range(evaluator, node, coordinates)
+    fits = True
+    if isinstance(node.type, ScalarType) and node.type.is_integer:
+        fits = low is not None and high is not None and node.type.minimum <= low and high <= node.type.maximum
+    below: tuple[RangedNode, ...] = ()
+    if depth < 5 and isinstance(node, Binary | Cast) and isinstance(node.type, ScalarType) and node.type.is_integer:
+        parts = children(node)
+        if not (isinstance(node, Binary) and node.operator in (BinaryOperator.AND, BinaryOperator.OR)):
+            below = tuple(_ranged(text, evaluator, part, coordinates, model, depth + 1) for part in parts)
+    return RangedNode(text.slice(node.span), node.type.name, low, high, fits, below)
+
+
+def _value_range(
+    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...]
+) -> tuple[int | None, int | None]:
+    try:
+        value = evaluator.value(node, coordinates)
+    except (NeedsCase, KeyError):
+        return None, None
+    highs = [evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:6]]
+    lows = [-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:6]]
+    high, low = min(highs, default=UNBOUNDED), max(lows, default=-UNBOUNDED)
+    return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
+
+
+def finding_id(kernel: str, code: str, expression: str, line: str) -> str:
+    """A stable identity: the same kernel text and expression give the same id, whatever the line number."""
+    digest = sha256("\0".join((kernel, code, expression, line.strip())).encode()).hexdigest()
+    return f"{code}-{digest[:10]}"

@@ -1,0 +1,94 @@
+"""Limits of the launch grid: CUDA's own, the wrapper's uint32_t, and the product that triton's launcher forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.reachable import arguments_used
+from kernelscope.bounds.polynomial import Polynomial
+from kernelscope.bounds.proof import Claim
+from kernelscope.launches.host_expression import HostExpression, HostType
+from kernelscope.launches.launch import Launcher, ScalarArgument
+from kernelscope.triton_source.index_program import IndexProgram
+from kernelscope.triton_source.scalar_types import ScalarType
+
+#: CUDA C++ Programming Guide, technical specifications: maximum x-, y- and z-dimension of a grid of thread blocks.
+GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
+
+
+@dataclass(frozen=True, slots=True)
+class GridClaim:
+    """A host value with a limit. `axis` None: not a grid dimension (a product, an argument, an intermediate)."""
+
+    code: str
+    axis: int | None
+    value: Polynomial
+    limit: int
+    claims: tuple[Claim, ...]
+    what: str
+    expression: HostExpression | None
+    model: LaunchModel
+    argument: str | None = None
+    type: HostType | None = None
+
+    def fails_at(self, sizes: Mapping[int, int]) -> bool:
+        """Does the value exceed its limit at these sizes? Its exact value is known at a point."""
+        return self.value_at(sizes) > self.limit
+
+    def value_at(self, sizes: Mapping[int, int]) -> int:
+        self.model.space.set_box({n: (v, v) for n, v in sizes.items()})
+        return self.model.space.maximum(self.value)
+
+
+def grid_claims(model: LaunchModel, program: IndexProgram) -> list[GridClaim]:
+    """Claims about the grid and about host values that are narrowed on the way to the launch."""
+    result: list[GridClaim] = []
+    for axis, dimension in enumerate(model.grid):
+        result += _claim(model, "KS302", axis, dimension, GRID_LIMITS[axis], f"grid dimension {'xyz'[axis]}")
+    if model.launch.launcher is Launcher.TRITON:
+        product = model.grid[0] * model.grid[1] * model.grid[2]
+        result += _claim(model, "KS304", None, product, (1 << 31) - 1, "product of the grid dimensions")
+    for conversion in model.grid_conversions:
+        if conversion.value not in model.grid:
+            result += _claim(
+                model, "KS303", None, conversion.value, conversion.limits[1], "intermediate of the grid",
+                expression=conversion.expression, type_=conversion.type,
+            )  # fmt: skip
+    for conversion in model.conversions:
+        if conversion.type in (HostType.INT64, HostType.UINT64):
+            result += _claim(
+                model, "KS305", None, conversion.value, conversion.limits[1], "host arithmetic",
+                expression=conversion.expression, type_=conversion.type,
+            )  # fmt: skip
+    result += _narrowed_before_kernel(model, program)
+    return result
+
+
+def _narrowed_before_kernel(model: LaunchModel, program: IndexProgram) -> list[GridClaim]:
+    """Arguments that the host carries in fewer bits than the kernel reads (`int var_5` behind a 64-bit parameter)."""
+    result: list[GridClaim] = []
+    used = {n.name for n in arguments_used(program)}
+    for argument in model.launch.arguments:
+        if not isinstance(argument, ScalarArgument) or argument.c_type is None or argument.name not in used:
+            continue
+        type_ = program.types.get(argument.name)
+        bits = argument.c_type.bits
+        if isinstance(type_, ScalarType) and type_.is_integer and bits is not None and bits < type_.bits:
+            limit = (1 << (bits - 1)) - 1 if argument.c_type.signed else (1 << bits) - 1
+            result += _claim(
+                model, "KS301", None, model.arguments[argument.name], limit, f"argument {argument.name}",
+                expression=argument.value, argument=argument.name, type_=argument.c_type,
+            )  # fmt: skip
+    return result
+
+
+def _claim(
+    model: LaunchModel, code: str, axis: int | None, value: Polynomial, limit: int, what: str, *,
+    expression: HostExpression | None = None, argument: str | None = None, type_: HostType | None = None,
+) -> list[GridClaim]:  # fmt: skip
+    if model.space.range_of(value)[1] <= limit:
+        return []
+    claim = Claim(model.space, (value,), limit)
+    return [GridClaim(code, axis, value, limit, (claim,), what, expression, model, argument, type_)]

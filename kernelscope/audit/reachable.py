@@ -1,0 +1,75 @@
+"""What the accesses, loops and conditions of a program are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernelscope.triton_source.index_program import (
+    Absolute,
+    Argument,
+    Binary,
+    Broadcast,
+    Carried,
+    Cast,
+    ExpandDims,
+    IndexProgram,
+    Invert,
+    Negate,
+    Node,
+    Opaque,
+    Permute,
+    PointerAdd,
+    Reduce,
+    Where,
+)
+
+
+def roots(program: IndexProgram) -> Iterator[Node]:
+    """The expressions that decide what a program does: pointers, masks, values, loop bounds, branch conditions."""
+    for access in program.accesses:
+        yield from (n for n in (access.pointer, access.mask, access.value, access.other) if n is not None)
+        yield from access.guards
+    for loop in program.loops:
+        yield from (n for n in (loop.start, loop.end, loop.step, loop.condition) if n is not None)
+    for observation in program.observations:
+        yield observation.condition
+    for assertion in program.assertions:
+        yield assertion.condition
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The operands of a node."""
+    match node:
+        case Binary(_, left, right):
+            return left, right
+        case (
+            Negate() | Invert() | Absolute() | Cast() | ExpandDims() | Broadcast() | Permute() | Reduce()
+        ):
+            return (node.operand,)
+        case Where(condition, if_true, if_false):
+            return condition, if_true, if_false
+        case PointerAdd(pointer, offset):
+            return pointer, offset
+        case Carried():
+            return node.initial, node.step
+        case Opaque():
+            return node.operands
+        case _:
+            return ()
+
+
+def reachable(program: IndexProgram) -> Iterator[Node]:
+    """Every node below the roots, once."""
+    seen: set[int] = set()
+    waiting = list(roots(program))
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting.extend(children(node))
+
+
+def arguments_used(program: IndexProgram) -> list[Argument]:
+    """The arguments that anything depends on."""
+    return [node for node in reachable(program) if isinstance(node, Argument)]

@@ -1,0 +1,454 @@
+"""The audit of artifacts: sources in, verdicts out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelscope.artifact import open_artifact
+from kernelscope.artifact.contents import Artifact, Damage, Model, SourceFile, SourceRole
+from kernelscope.audit.findings import KernelText, finding_id, findings_of, proof_of, unknown_at
+from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable, Unreadable
+from kernelscope.audit.launch_analysis import NO_LIMIT, LaunchAnalyser, LaunchAnalysis, full_ranges
+from kernelscope.audit.results import (
+    ArtifactResult,
+    Assumptions,
+    AuditResult,
+    BoundsResult,
+    Finding,
+    KernelResult,
+    Location,
+    ModelResult,
+    Proof,
+    UnknownFinding,
+    UnsafeFinding,
+    UsedBound,
+    Verdict,
+    verdict_of,
+)
+from kernelscope.bounds.space import LARGEST_SIZE, Range
+from kernelscope.errors import KernelscopeError
+from kernelscope.launches.launch import (
+    BoundOrigin,
+    DamagedPart,
+    EmbeddedKernel,
+    Launch,
+    SourcePosition,
+    Symbol,
+    WrapperFacts,
+)
+from kernelscope.triton_source.index_program import ProgramId, Span, UnknownReason
+from kernelscope.triton_source.scalar_types import ScalarType
+
+#: The largest GPU sold: 288 GiB (NVIDIA B300, AMD MI355X).
+DEFAULT_DEVICE_MEMORY = 288 << 30
+
+UserRange = tuple[int | None, int | None]
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """A model's wrappers as facts, and the parts that could not be read."""
+
+    model: Model
+    wrappers: tuple[WrapperFacts, ...]
+    damaged: tuple[DamagedPart, ...]
+    orphans: tuple[SourceFile, ...] = ()  # kernels without launch facts
+
+
+def audit(
+    paths: Sequence[str],
+    *,
+    ranges: Mapping[str, UserRange] | None = None,
+    device_memory: int | None = DEFAULT_DEVICE_MEMORY,
+    launch_file: str | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """Audit artifacts. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones.
+    `device_memory`: bytes that the tensors of one launch fit into (None: no assumption). Never raises for a damaged
+    artifact: it becomes a result with `error`."""
+    settings = _Settings(dict(ranges or {}), device_memory, launch_file)
+    if jobs > 1 and len(paths) > 1:
+        results = _in_processes(paths, settings, jobs, progress)
+    else:
+        results = []
+        for number, path in enumerate(paths):
+            if progress is not None:
+                progress(number, len(paths), path)
+            results.append(_audit_path(path, settings, progress if len(paths) == 1 else None))
+    bounds = {b for _, used, _ in results for b in used}
+    rules = {r for _, _, given in results for r in given}
+    ordered = tuple(sorted(bounds, key=lambda b: (b.symbol, b.origin.name, b.minimum or 0)))
+    assumptions = Assumptions(device_memory, ordered, tuple(sorted(rules)))
+    return AuditResult(tuple(result for result, _, _ in results), assumptions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    ranges: dict[str, UserRange]
+    device_memory: int | None
+    launch_file: str | None
+
+
+_PathResult = tuple[ArtifactResult, tuple[UsedBound, ...], tuple[str, ...]]
+
+
+def _in_processes(
+    paths: Sequence[str], settings: _Settings, jobs: int, progress: Progress | None
+) -> list[_PathResult]:
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(min(jobs, len(paths))) as pool:
+        results: list[_PathResult] = []
+        for number, result in enumerate(pool.map(_audit_path, paths, [settings] * len(paths))):
+            results.append(result)
+            if progress is not None:
+                progress(number + 1, len(paths), paths[number])
+        return results
+
+
+def _audit_path(path: str, settings: _Settings, progress: Progress | None = None) -> _PathResult:
+    try:
+        artifact = open_artifact(path)
+        facts = [read_model(model, settings.launch_file) for model in artifact.models]
+    except KernelscopeError as error:
+        return ArtifactResult(path, Verdict.UNKNOWN, (), error.one_line()), (), ()
+    auditor = _ArtifactAuditor(artifact, settings, progress)
+    return auditor.run(facts)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_model(model: Model, launch_file: str | None) -> ModelFacts:
+    """All wrappers of a model; a kernel source needs `launch_file` to have launches."""
+    wrappers: list[WrapperFacts] = []
+    orphans: list[SourceFile] = []
+    for source in model.sources:
+        match source.role:
+            case SourceRole.CPP_WRAPPER:
+                from kernelscope.cpp_wrapper import read_wrapper
+
+                wrappers.append(read_wrapper(source.text, source.path))
+            case SourceRole.PYTHON_WRAPPER:
+                from kernelscope.launches import read_python_wrapper
+
+                wrappers.append(read_python_wrapper(source.text, source.path))
+            case SourceRole.KERNEL if launch_file is not None:
+                wrappers.append(_with_launch_file(source, launch_file))
+            case SourceRole.KERNEL:
+                orphans.append(source)
+    damaged = tuple(part for wrapper in wrappers for part in wrapper.damaged)
+    return ModelFacts(model, tuple(wrappers), damaged, tuple(orphans))
+
+
+def _with_launch_file(source: SourceFile, launch_file: str) -> WrapperFacts:
+    from kernelscope.launches import read_launch_file
+
+    try:
+        text = Path(launch_file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise KernelscopeError(
+            "the launch file cannot be read", where=launch_file, try_this="give a TOML file with the launch facts"
+        ) from error
+    return read_launch_file(text, launch_file, source.text, source.path)
+
+
+# -- one artifact -----------------------------------------------------------------------------------------------------
+
+
+class _ArtifactAuditor:
+    def __init__(self, artifact: Artifact, settings: _Settings, progress: Progress | None) -> None:
+        self.artifact = artifact
+        self.settings = settings
+        self.progress = progress
+        self.used: set[UsedBound] = set()
+        self.rules: set[str] = set()
+        self._named: set[str] = set()
+
+    def run(self, facts: Sequence[ModelFacts]) -> _PathResult:
+        models = tuple(self._model(f) for f in facts)
+        problems = [self._damage(d) for d in self.artifact.damaged]
+        if problems:
+            name = "(archive)"
+            models = (*models, ModelResult(name, Verdict.UNKNOWN, None, (), (), tuple(problems), {}))
+        verdict = min((m.verdict for m in models), default=Verdict.UNKNOWN)
+        result = ArtifactResult(self.artifact.path, verdict, models)
+        return result, tuple(self.used), tuple(self.rules)
+
+    def _damage(self, damage: Damage) -> Finding:
+        location = Location(damage.path, 1, 0, 0, "")
+        identity = finding_id(damage.path, "KS903", damage.what, "")
+        return UnknownFinding(
+            identity, "KS903", location, damage.path, "", UnknownReason.MISSING_FACT, damage.what, ()
+        )
+
+    def _model(self, facts: ModelFacts) -> ModelResult:
+        kernels: list[KernelResult] = []
+        symbols: dict[str, Symbol] = {}
+        largest: dict[str, int | None] = {}
+        notes: list[str] = []
+        for wrapper in facts.wrappers:
+            named = tuple(self._ranged(s) for s in wrapper.symbols)
+            symbols.update((s.name, s) for s in named)
+            notes.extend(wrapper.notes)
+            results, safe = self._wrapper(wrapper, named, facts.model)
+            kernels.extend(results)
+            _keep_least(largest, safe)
+        findings = [self._damage(d) for d in facts.model.damaged]
+        findings += [self._damage(Damage(d.position.file, d.what)) for d in facts.damaged]
+        kernels.extend(self._orphan(source) for source in facts.orphans)
+        if not kernels and not findings and not facts.wrappers:
+            findings.append(self._damage(Damage(self.artifact.path, "no source to audit: no wrapper and no kernel")))
+        verdicts = [k.verdict for k in kernels] + [verdict_of(f) for f in findings]
+        device = facts.model.device or next((w.device for w in facts.wrappers if w.device), None)
+        return ModelResult(
+            facts.model.name, min(verdicts, default=Verdict.SAFE), device, tuple(symbols.values()), tuple(kernels),
+            tuple(findings), largest, tuple(notes),
+        )  # fmt: skip
+
+    def _ranged(self, symbol: Symbol) -> Symbol:
+        """The symbol with a range from the command line in place of its own."""
+        from dataclasses import replace
+
+        for key in (symbol.name, symbol.source):
+            if key in self.settings.ranges:
+                self._named.add(key)
+                low, high = self.settings.ranges[key]
+                return replace(
+                    symbol, minimum=symbol.minimum if low is None else low, maximum=high,
+                    origin=BoundOrigin.COMMAND_LINE,
+                )  # fmt: skip
+        return symbol
+
+    def _wrapper(
+        self, wrapper: WrapperFacts, symbols: tuple[Symbol, ...], model: Model
+    ) -> tuple[list[KernelResult], dict[str, int | None]]:
+        reader = KernelReader(model.binaries)
+        ranges = full_ranges(symbols)
+        self.used.update(UsedBound(s.name, s.minimum, s.maximum, s.origin) for s in symbols)
+        largest: dict[str, int | None] = {}
+        results: list[KernelResult] = []
+        sources = {k.launcher_name: k for k in wrapper.kernels} | {k.name: k for k in wrapper.kernels}
+        groups: dict[str, list[Launch]] = {}
+        for launch in wrapper.launches:
+            groups.setdefault(launch.launcher_name, []).append(launch)
+        for number, (name, launches) in enumerate(groups.items()):
+            if self.progress is not None:
+                self.progress(number, len(groups), name)
+            embedded = sources.get(name) or sources.get(launches[0].kernel)
+            if embedded is None:
+                results.append(_without_source(name, launches))
+                continue
+            kernel = reader.read(embedded)
+            match kernel:
+                case Unreadable():
+                    results.append(_unreadable(kernel, launches))
+                case Readable():
+                    result, safe = self._kernel(reader, kernel, launches, symbols, ranges)
+                    results.append(result)
+                    _keep_least(largest, safe)
+        return results, largest
+
+    def _kernel(
+        self, reader: KernelReader, kernel: Readable, launches: list[Launch], symbols: tuple[Symbol, ...],
+        ranges: Mapping[str, Range],
+    ) -> tuple[KernelResult, dict[str, int | None]]:  # fmt: skip
+        name = kernel.embedded.name
+        try:
+            choices = [reader.programs(kernel, launch) for launch in launches]
+        except KernelscopeError as error:
+            return _failed(kernel, launches, error), {}
+        analyses: list[LaunchAnalysis] = []
+        largest: dict[str, int | None] = {}
+        proofs: list[Proof] = []
+        for launch, choice in zip(launches, choices, strict=True):
+            for analysis in self._analyses(choice, launch, symbols, ranges):
+                analyses.append(analysis)
+                for violation in analysis.violations:
+                    _keep_least(largest, violation.largest_safe)
+                if not analysis.violations:
+                    proof = proof_of(kernel.text, analysis)
+                    proofs.extend([proof] if proof is not None else [])
+        findings = findings_of(name, kernel.text, analyses)
+        for finding in findings:
+            if isinstance(finding, UnsafeFinding):
+                _keep_least(largest, finding.largest_safe)
+        verdict = min((verdict_of(f) for f in findings), default=Verdict.SAFE)
+        proofs = sorted(set(proofs), key=lambda p: -p.largest_value / max(1, p.limit))[:1]
+        result = KernelResult(
+            name, verdict, _index_width(choices[0]), tuple(launches), findings, tuple(proofs), kernel.text.source
+        )
+        return result, largest
+
+    def _analyses(
+        self, choice: ProgramChoice, launch: Launch, symbols: tuple[Symbol, ...], ranges: Mapping[str, Range]
+    ) -> list[LaunchAnalysis]:
+        if choice.rule is not None:
+            self.rules.add(choice.rule)
+        results = []
+        for program in choice.programs:
+            analyser = LaunchAnalyser(program, launch, symbols, ranges, self.settings.device_memory)
+            results.append(analyser.run())
+            self.rules.update(results[-1].rules)
+        return results
+
+    def _orphan(self, source: SourceFile) -> KernelResult:
+        embedded = EmbeddedKernel(Path(source.path).stem, "", source.text, source.path, 1, 0)
+        text = KernelText.of(_source(embedded))
+        detail = "no launch facts: give them with --launch LAUNCH.toml"
+        span = Span(1, 0, 1, len(text.lines[0]) if text.lines else 0)
+        finding = unknown_at(embedded.name, text, span, UnknownReason.MISSING_FACT, detail, ())
+        return KernelResult(embedded.name, Verdict.UNKNOWN, None, (), (finding,), (), text.source)
+
+
+def _source(embedded: EmbeddedKernel):  # type: ignore[no-untyped-def]
+    from kernelscope.audit.results import KernelSource
+
+    return KernelSource(embedded.name, embedded.source, embedded.file, embedded.first_line, embedded.indent)
+
+
+def _keep_least(largest: dict[str, int | None], found: Mapping[str, int | None]) -> None:
+    for name, value in found.items():
+        known = largest.get(name)
+        if name not in largest or known is None:
+            largest[name] = value
+        elif value is not None:
+            largest[name] = min(known, value)
+
+
+def _without_source(name: str, launches: list[Launch]) -> KernelResult:
+    position: SourcePosition = launches[0].position
+    location = Location(position.file, position.line, position.column, position.column, "")
+    detail = f"the package has no Triton source for {name}"
+    finding = UnknownFinding(
+        finding_id(name, "KS902", name, ""), "KS902", location, name, "", UnknownReason.MISSING_FACT, detail,
+        tuple(launch.index for launch in launches),
+    )  # fmt: skip
+    return KernelResult(name, Verdict.UNKNOWN, None, tuple(launches), (finding,), (), None)
+
+
+def _unreadable(kernel: Unreadable, launches: list[Launch]) -> KernelResult:
+    lines = kernel.text.lines
+    line = min(max(1, kernel.line), max(1, len(lines)))
+    span = Span(line, 0, line, len(lines[line - 1]) if lines else 0)
+    indices = tuple(launch.index for launch in launches)
+    finding = unknown_at(
+        kernel.embedded.name, kernel.text, span, UnknownReason.NOT_MODELLED, kernel.what, indices, "KS903"
+    )
+    return KernelResult(
+        kernel.embedded.name, Verdict.UNKNOWN, None, tuple(launches), (finding,), (), kernel.text.source
+    )
+
+
+def _failed(kernel: Readable, launches: list[Launch], error: KernelscopeError) -> KernelResult:
+    tail = error.where.rpartition("line ")[2]
+    unreadable = Unreadable(kernel.embedded, kernel.text, error.what, int(tail) if tail.isdigit() else 1)
+    result = _unreadable(unreadable, launches)
+    return result
+
+
+def _index_width(choice: ProgramChoice) -> int | None:
+    """Width of the arithmetic on program ids: 64 where every product with one is int64."""
+    from kernelscope.audit.reachable import children, reachable
+
+    widths: set[int] = set()
+    for node in reachable(choice.programs[0]):
+        for child in children(node):
+            if isinstance(child, ProgramId) and isinstance(node.type, ScalarType) and node.type.bits > 1:
+                widths.add(node.type.bits)
+    return min(widths, default=None)
+
+
+# -- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def largest_safe_sizes(
+    path: str,
+    *,
+    fixed: Mapping[str, int] | None = None,
+    device_memory: int | None = None,
+    launch_file: str | None = None,
+) -> BoundsResult:
+    """The largest safe value of every free symbol, each with the others fixed as given or at their minimum; declared
+    upper bounds do not count. Raises KernelscopeError for an unreadable artifact or an unknown name."""
+    fixed = dict(fixed or {})
+    artifact = open_artifact(path)
+    largest: dict[str, int | None] = {}
+    unknown: dict[str, str] = {}
+    known: set[str] = set()
+    for model in artifact.models:
+        facts = read_model(model, launch_file)
+        for part in facts.damaged:
+            raise KernelscopeError(part.what, where=part.position.file, try_this="the package is damaged; rebuild it")
+        for wrapper in facts.wrappers:
+            known |= {s.name for s in wrapper.symbols} | {s.source for s in wrapper.symbols}
+            _wrapper_bounds(wrapper, KernelReader(model.binaries), fixed, device_memory, largest, unknown)
+    for name in fixed:
+        if name not in known:
+            raise KernelscopeError(
+                f"no size is called {name}", where=path, try_this=f"known are {', '.join(sorted(known)) or 'none'}"
+            )
+    return BoundsResult(fixed, largest, unknown)
+
+
+def _wrapper_bounds(
+    wrapper: WrapperFacts, reader: KernelReader, fixed: Mapping[str, int], device_memory: int | None,
+    largest: dict[str, int | None], unknown: dict[str, str],
+) -> None:  # fmt: skip
+    sources = {k.launcher_name: k for k in wrapper.kernels} | {k.name: k for k in wrapper.kernels}
+    values = {s.name: fixed.get(s.name, fixed.get(s.source)) for s in wrapper.symbols}
+    free = [s for s in wrapper.symbols if values[s.name] is None]
+    for symbol in free:
+        ranges: dict[str, Range] = {}
+        for other in wrapper.symbols:
+            value = values[other.name]
+            least = other.minimum or 0
+            if other is symbol:
+                ranges[other.name] = (least, NO_LIMIT - 1 if other.maximum is None else max(NO_LIMIT - 1, other.maximum))
+            else:
+                ranges[other.name] = (value, value) if value is not None else (least, least)
+        best: int | None = None
+        for launch in wrapper.launches:
+            found, problem = _launch_bound(reader, sources, launch, wrapper.symbols, symbol, ranges, device_memory)
+            if problem is not None:
+                unknown.setdefault(symbol.name, problem)
+            if found is not None:
+                best = found if best is None else min(best, found)
+        _keep_least(largest, {symbol.name: best})
+
+
+def _launch_bound(
+    reader: KernelReader, sources: Mapping[str, EmbeddedKernel], launch: Launch, symbols: Sequence[Symbol],
+    symbol: Symbol, ranges: Mapping[str, Range], device_memory: int | None,
+) -> tuple[int | None, str | None]:  # fmt: skip
+    embedded = sources.get(launch.launcher_name) or sources.get(launch.kernel)
+    kernel = reader.read(embedded) if embedded is not None else None
+    if not isinstance(kernel, Readable):
+        return None, f"the source of {launch.kernel} cannot be read"
+    try:
+        choice = reader.programs(kernel, launch)
+    except KernelscopeError as error:
+        return None, error.what
+    best: int | None = None
+    problem: str | None = None
+    for program in choice.programs:
+        analyser = LaunchAnalyser(program, launch, symbols, ranges, device_memory)
+        number = analyser.model.symbols[symbol.name]
+        if program.compile_errors:
+            return ranges[symbol.name][0] - 1, None
+        if program.unmodelled:
+            problem = program.unmodelled[0].detail
+        for requirement in analyser.unbounded():
+            assert requirement.missing is not None
+            problem = requirement.missing[1]
+        found = analyser.prover.largest_safe(analyser.claims(), number, analyser.box)
+        if found is not None:
+            best = found if best is None else min(best, found)
+    return best, problem
+
+
+__all__ = ["DEFAULT_DEVICE_MEMORY", "LARGEST_SIZE", "audit", "largest_safe_sizes"]

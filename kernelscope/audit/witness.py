@@ -1,0 +1,444 @@
+"""Search for a witness: a program id, lane, iteration and loaded values at given sizes where wrapping shows.
+
+Candidates come from the structure of the faulty expression (last live index, last full period of each divisor); every
+one is checked by evaluating the program exactly and with wrapping, so that a witness is never wrong. Where no candidate
+fails there is no witness, which proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, product
+
+from kernelscope.audit import conditions
+from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
+from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.obligations import Requirement
+from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator
+from kernelscope.audit.results import Consequence
+from kernelscope.bounds.polynomial import Polynomial
+from kernelscope.bounds.space import UNBOUNDED, Space
+from kernelscope.launches.launch import ScalarArgument
+from kernelscope.triton_source.index_program import Access, IndexProgram, Node
+from kernelscope.triton_source.scalar_types import ScalarType
+
+GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
+_MOST_CANDIDATES = 3000
+_TARGETS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A checked point at which the hardware differs from the exact program in a way that matters."""
+
+    program_id: tuple[int, int, int]
+    lanes: tuple[int, ...]
+    loops: Mapping[str, int]
+    loaded: Mapping[str, int]
+    exact: int
+    wrapped: int
+    node: Node
+    consequence: Consequence
+
+
+@dataclass(slots=True)
+class _Assignment:
+    values: dict[int, int]  # by atom number
+
+
+class WitnessSearch:
+    """Looks for failures of one requirement at one choice of sizes."""
+
+    def __init__(
+        self, program: IndexProgram, model: LaunchModel, requirement: Requirement, sizes: Mapping[int, int]
+    ) -> None:
+        self.program = program
+        self.model = model
+        self.requirement = requirement
+        self.sizes = sizes
+        assert requirement.evaluator is not None
+        self.evaluator: Evaluator = requirement.evaluator
+        self.space: Space = requirement.obligation.space
+        self.space.set_box({n: (v, v) for n, v in sizes.items()})
+        model.space.set_box({n: (v, v) for n, v in sizes.items()})
+        self.grid = tuple(self._number(g) for g in model.grid)
+        self.arguments = {name: self._number(p) for name, p in model.arguments.items()}
+        self.machine = {name: self._narrowed(name, value) for name, value in self.arguments.items()}
+
+    def _number(self, polynomial: Polynomial) -> int:
+        return self.model.space.maximum(polynomial)
+
+    def _narrowed(self, name: str, value: int) -> int:
+        for argument in self.model.launch.arguments:
+            if isinstance(argument, ScalarArgument) and argument.name == name and argument.c_type is not None:
+                bits = argument.c_type.bits
+                if bits is not None:
+                    value &= (1 << bits) - 1
+                    if argument.c_type.signed and value >> (bits - 1):
+                        value -= 1 << bits
+        type_ = self.program.types.get(name)
+        return type_.wrap(value) if isinstance(type_, ScalarType) and type_.is_integer else value
+
+    # -- search -----------------------------------------------------------------------------------------------------
+
+    def find(self) -> Failure | None:
+        """The smallest failing point found, None when no candidate fails."""
+        if any(not 0 < g <= limit for g, limit in zip(self.grid, GRID_LIMITS, strict=True)):
+            return None
+        if self.requirement.loop is not None:
+            return self._loop_failure()
+        for values in islice(self._candidates(), _MOST_CANDIDATES):
+            if self.failure(values) is not None:
+                return self.failure(self._smallest(values))
+        return None
+
+    def _loop_failure(self) -> Failure | None:
+        obligation = self.requirement.obligation
+        exact = self.space.maximum(obligation.exact) if self.space.is_of_sizes(obligation.exact) else None
+        if exact is None:
+            bounds = self.space.upper_bounds(obligation.exact)
+            exact = min((self.space.maximum(b) for b in bounds), default=None)
+        if exact is None or obligation.type.minimum <= exact <= obligation.type.maximum:
+            return None
+        loop = self.requirement.loop
+        assert loop is not None
+        lanes: tuple[int, ...] = ()
+        wrapped = obligation.type.wrap(exact)
+        consequence = Consequence.ENDLESS_LOOP
+        if obligation.node is not loop.end or obligation.exact is not self._overshoot():
+            consequence = Consequence.WRONG_RESULT  # the bound itself wraps: the loop runs too few times
+        return Failure((0, 0, 0), lanes, {}, {}, exact, wrapped, obligation.node, consequence)
+
+    def _overshoot(self) -> Polynomial | None:
+        """The overshoot obligation is the one whose exact value is not the node's own value."""
+        obligation = self.requirement.obligation
+        own = self.evaluator._values.get((id(obligation.node), ()))
+        return obligation.exact if own is None or own != obligation.exact else None
+
+    def _atoms(self) -> dict[int, tuple[int, int]]:
+        """The free atoms (program ids, iterations, lanes, loaded values) with their numeric ranges here."""
+        evaluator = self.evaluator
+        numbers = [
+            *evaluator.program_atoms.values(), *evaluator.loop_atoms.values(), *evaluator.lane_atoms.values(),
+            *evaluator.loaded_atoms,
+        ]  # fmt: skip
+        return {n: self.space.range_of_atom(n) for n in numbers}
+
+    def _candidates(self) -> Iterator[dict[int, int]]:
+        ranges = {n: r for n, r in self._atoms().items() if r[0] <= r[1]}
+        if len(ranges) < len(self._atoms()):
+            return
+        bases = self._bases(ranges)
+        in_bases = {n for base, _ in bases for n in base.atoms()}
+        loose = [n for n in ranges if n not in in_bases]
+        choices: list[list[dict[int, int]]] = []
+        for base, targets in bases:
+            choices.append([self._decoded(base, t, ranges) for t in targets])
+        for number in loose:
+            low, high = ranges[number]
+            options = dict.fromkeys(v for v in (high, low) if abs(v) < UNBOUNDED)
+            choices.append([{number: v} for v in options] or [{number: 0}])
+        for combination in product(*choices):
+            values: dict[int, int] = {}
+            for part in combination:
+                values.update(part)
+            yield values
+
+    def _bases(self, ranges: Mapping[int, tuple[int, int]]) -> list[tuple[Polynomial, list[int]]]:
+        """Linear index expressions over free atoms, each with values worth trying (largest live index first)."""
+        found: dict[Polynomial, set[int]] = {}
+        limits: dict[Polynomial, set[tuple[int, int]]] = {}
+        self._collect_bases(self.requirement.obligation.exact, ranges, found, limits, (1,))
+        for polynomial in self._mask_polynomials():
+            self._collect_bases(polynomial, ranges, found, limits, (1,))
+        ordered = sorted(found, key=lambda b: (-len(b.atoms()), sorted(b.atoms())))
+        taken: set[int] = set()
+        result: list[tuple[Polynomial, list[int]]] = []
+        for base in ordered:
+            if base.atoms() & taken:
+                continue
+            taken |= base.atoms()
+            top = self._top(base, ranges)
+            if top is not None and top >= 0:
+                result.append((base, _targets(top, sorted(found[base]), sorted(limits.get(base, ())))))
+        return result
+
+    def _top(self, base: Polynomial, ranges: Mapping[int, tuple[int, int]]) -> int | None:
+        numeric = int(self.space.range_of(base)[1])
+        bounds = [self.space.maximum(b) for b in self.space.upper_bounds(base)]
+        top = min([numeric, *bounds])
+        return top if top < UNBOUNDED else None
+
+    def _mask_polynomials(self) -> list[Polynomial]:
+        access = self.requirement.access
+        if access is None or access.mask is None:
+            return []
+        coordinates = self.evaluator.lane_coordinates(access.mask.shape)
+        result: list[Polynomial] = []
+        for literal in conditions.literals(access.mask, coordinates):
+            try:
+                parts = conditions.margins(self.evaluator, literal)
+            except NeedsCase:
+                continue
+            result.extend(parts or ())
+        return result
+
+    def _collect_bases(
+        self, polynomial: Polynomial, ranges: Mapping[int, tuple[int, int]], found: dict[Polynomial, set[int]],
+        limits: dict[Polynomial, set[tuple[int, int]]], periods: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        for monomial in polynomial.terms:
+            inner = [n for n in monomial if not self.space.atoms[n].of_sizes]
+            for n in inner:
+                atom = self.space.atoms[n]
+                for pair in (atom.quotient, atom.remainder):
+                    if pair is not None:
+                        divisor = max(1, int(self.space.range_of(pair[1])[1]))
+                        if pair is atom.remainder:
+                            limits.setdefault(_linear(pair[0], self.space, ranges), set()).add(
+                                (divisor, int(self.space.range_of_atom(n)[1]))
+                            )
+                        self._collect_bases(
+                            pair[0], ranges, found, limits, tuple(dict.fromkeys((*periods, *(p * divisor for p in periods))))
+                        )
+                for part in (atom.extremes or ())[:2]:
+                    self._collect_bases(part, ranges, found, limits, periods)  # type: ignore[arg-type]
+        base = _linear(polynomial, self.space, ranges)
+        if base.terms:
+            found.setdefault(base, set()).update(p for p in periods if p > 1)
+
+    def _decoded(self, base: Polynomial, target: int, ranges: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+        """Atom values whose weighted sum comes as near to `target` from below as their ranges allow."""
+        values: dict[int, int] = {}
+        rest = target
+        for (number,), weight in sorted(base.terms.items(), key=lambda item: -item[1]):
+            low, high = ranges[number]
+            value = max(low, min(high, rest // int(weight)))
+            values[number] = value
+            rest -= value * int(weight)
+        return values
+
+    def _smallest(self, values: dict[int, int]) -> dict[int, int]:
+        """The failing point made smaller one coordinate at a time."""
+        best = dict(values)
+        for number in [*self.evaluator.program_atoms.values(), *sorted(best)]:
+            if number not in best:
+                continue
+            low, high = self.space.range_of_atom(number)[0], best[number]
+            if abs(low) >= UNBOUNDED or low >= high:
+                continue
+            if self.failure({**best, number: low}) is not None:
+                best[number] = low
+                continue
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self.failure({**best, number: middle}) is not None:
+                    high = middle
+                else:
+                    low = middle
+            best[number] = high
+        return best
+
+    # -- checking ---------------------------------------------------------------------------------------------------
+
+    def failure(self, values: Mapping[int, int]) -> Failure | None:
+        """What goes wrong at one point, None when nothing does or it cannot be evaluated."""
+        try:
+            return self._failure(values)
+        except (NotEvaluable, RecursionError):
+            return None
+
+    def _failure(self, values: Mapping[int, int]) -> Failure | None:
+        evaluator, program = self.evaluator, self.program
+        ids = tuple(values.get(evaluator.program_atoms.get(axis, -1), 0) for axis in range(3))
+        iterations = {loop: values.get(n, 0) for loop, n in evaluator.loop_atoms.items()}
+        loaded = {evaluator.loaded_atoms[n][0]: v for n, v in values.items() if n in evaluator.loaded_atoms}
+        point = Point(ids, self.grid, self.arguments, self.machine, iterations, loaded)  # type: ignore[arg-type]
+        exact = PointEvaluator(program, point, wrapping=False)
+        machine = PointEvaluator(program, point, wrapping=True)
+        obligation = self.requirement.obligation
+        lanes = tuple(self._coordinate(c, values) for c in obligation.coordinates)
+        right, wrong = exact.value(obligation.node, lanes), machine.value(obligation.node, lanes)
+        if right == wrong or obligation.type.minimum <= right <= obligation.type.maximum:
+            return None
+        if not self._runs(exact, iterations, values):
+            return None
+        consequence = self._effect(exact, machine, values, lanes)
+        if consequence is None:
+            return None
+        node, shown, shown_wrong = innermost(exact, machine, obligation.node, lanes)
+        return Failure(
+            ids,  # type: ignore[arg-type]
+            self._access_lanes(values) if self.requirement.access is not None else lanes,
+            {program.loops[i].name: k for i, k in iterations.items()},
+            self._loaded_names(loaded),
+            shown,
+            shown_wrong,
+            node,
+            consequence,
+        )
+
+    def _coordinate(self, coordinate: Polynomial, values: Mapping[int, int]) -> int:
+        return int(coordinate.evaluate({n: values.get(n, 0) for n in coordinate.atoms()}))
+
+    def _access_lanes(self, values: Mapping[int, int]) -> tuple[int, ...]:
+        access = self.requirement.access
+        assert access is not None
+        return tuple(
+            values.get(self.evaluator.lane_atoms.get((axis, extent), -1), 0)
+            for axis, extent in enumerate(access.pointer.shape)
+        )
+
+    def _loaded_names(self, loaded: Mapping[int, int]) -> dict[str, int]:
+        return {self.evaluator._base_of(access) or f"load {access}": value for access, value in loaded.items()}
+
+    def _runs(self, exact: PointEvaluator, iterations: Mapping[int, int], values: Mapping[int, int]) -> bool:
+        """Does the exact program reach this point: iterations within their loops, assertions and declared values kept?"""
+        access = self.requirement.access
+        for index in access.loops if access is not None else ():
+            loop = self.program.loops[index]
+            if loop.start is None or loop.end is None or loop.step is None:
+                return False
+            start, end, step = (exact.value(n, ()) for n in (loop.start, loop.end, loop.step))
+            reached = start + step * iterations.get(index, 0)
+            if not (reached < end if step > 0 else reached > end):
+                return False
+        for number in self.evaluator.loaded_atoms:
+            low, high = self.space.range_of_atom(number)
+            if number in values and not low <= values[number] <= high:
+                return False
+        return True
+
+    def _effect(
+        self, exact: PointEvaluator, machine: PointEvaluator, values: Mapping[int, int], lanes: tuple[int, ...]
+    ) -> Consequence | None:
+        use, access = self.requirement.obligation.use, self.requirement.access
+        if access is None:
+            return self._condition_effect(exact, machine, lanes)
+        here = self._access_lanes(values)
+        live, machine_live = _live(exact, access, here), _live(machine, access, here)
+        if not live and not machine_live:
+            return None
+        if use is Use.VALUE:
+            return Consequence.WRONG_RESULT if live else None
+        if live != machine_live and not machine_live:
+            return Consequence.WRONG_RESULT
+        right, wrong = exact.offset(access.pointer, here), machine.offset(access.pointer, here)
+        if live == machine_live and right == wrong:
+            return None
+        return Consequence.OUT_OF_BOUNDS if self._outside(access, wrong) else Consequence.WRONG_RESULT
+
+    def _outside(self, access: Access, offset: int) -> bool:
+        index = next(i for i, a in enumerate(self.program.accesses) if a is access)
+        base = self.evaluator._base_of(index)
+        extent = self.model.extents.get(base) if base is not None else None
+        return offset < 0 or (extent is not None and offset >= self._number(extent))
+
+    def _condition_effect(
+        self, exact: PointEvaluator, machine: PointEvaluator, lanes: tuple[int, ...]
+    ) -> Consequence | None:
+        for observation in self.program.observations:
+            try:
+                if exact.value(observation.condition, ()) != machine.value(observation.condition, ()):
+                    return Consequence.WRONG_RESULT
+            except NotEvaluable:
+                continue
+        return None
+
+
+def _live(evaluator: PointEvaluator, access: Access, lanes: tuple[int, ...]) -> bool:
+    """Is a lane live? A condition on floating-point data counts as possible."""
+    for guard in access.guards:
+        if not _holds(evaluator, guard, ()):
+            return False
+    return access.mask is None or _holds(evaluator, access.mask, lanes)
+
+
+def _holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -> bool:
+    from kernelscope.triton_source.index_program import Binary, BinaryOperator, Broadcast, ExpandDims, Permute
+
+    match condition:
+        case Binary(BinaryOperator.AND, left, right) if condition.type.bits == 1:
+            return _holds(evaluator, left, lanes) and _holds(evaluator, right, lanes)
+        case ExpandDims() | Broadcast() | Permute():
+            from kernelscope.audit.point import inner_lanes
+
+            return _holds(evaluator, condition.operand, inner_lanes(condition, lanes))
+        case _:
+            try:
+                return bool(evaluator.value(condition, lanes))
+            except NotEvaluable:
+                return True
+
+
+def innermost(
+    exact: PointEvaluator, machine: PointEvaluator, node: Node, lanes: tuple[int, ...]
+) -> tuple[Node, int, int]:
+    """The deepest operation inside `node` whose exact value already leaves its type, following the chain of
+    additions, subtractions, multiplications and same-width conversions; with its exact and wrapped value."""
+    from kernelscope.audit.evaluation import RING
+    from kernelscope.audit.point import inner_lanes
+    from kernelscope.triton_source.index_program import Argument, Binary, Broadcast, Cast, ExpandDims, Negate, Permute
+
+    here = (node, exact.value(node, lanes), machine.value(node, lanes))
+    children: list[tuple[Node, tuple[int, ...]]] = []
+    match node:
+        case Binary(operator, left, right) if operator in RING:
+            children = [(left, lanes), (right, lanes)]
+        case Negate(operand):
+            children = [(operand, lanes)]
+        case Cast(operand) if isinstance(operand.type, ScalarType) and operand.type.is_integer:
+            children = [(operand, lanes)]
+        case ExpandDims() | Broadcast() | Permute():
+            children = [(node.operand, inner_lanes(node, lanes))]
+        case _:
+            pass
+    for child, child_lanes in children:
+        if not isinstance(child.type, ScalarType) or not child.type.is_integer:
+            continue
+        try:
+            value = exact.value(child, child_lanes)
+        except NotEvaluable:
+            continue
+        if not child.type.minimum <= value <= child.type.maximum and not isinstance(child, Argument):
+            return innermost(exact, machine, child, child_lanes)
+    for child, child_lanes in children:
+        if isinstance(child, Argument) and isinstance(child.type, ScalarType):
+            value = exact.value(child, child_lanes)
+            if not child.type.minimum <= value <= child.type.maximum:
+                return child, value, machine.value(child, child_lanes)
+    return here
+
+
+def _linear(polynomial: Polynomial, space: Space, ranges: Mapping[int, tuple[int, int]]) -> Polynomial:
+    """The part of a polynomial that is linear in free atoms, sizes replaced by their values; empty unless all its
+    coefficients have one sign."""
+    terms: dict[tuple[int, ...], int] = {}
+    for monomial, coefficient in polynomial.terms.items():
+        inner = [n for n in monomial if not space.atoms[n].of_sizes]
+        if len(inner) != 1 or inner[0] not in ranges:
+            continue
+        factor = coefficient
+        for n in monomial:
+            if n != inner[0]:
+                factor *= space.range_of_atom(n)[1]
+        terms[inner[0],] = terms.get((inner[0],), 0) + int(factor)
+    sign = 1 if terms and max(terms.values(), key=abs) > 0 else -1
+    linear = Polynomial({m: c * sign for m, c in terms.items() if c})
+    return linear if all(c > 0 for c in linear.terms.values()) else Polynomial({})
+
+
+def _targets(top: int, periods: list[int], residues: list[tuple[int, int]]) -> list[int]:
+    """Index values worth trying: the last one, the last one with the largest live remainder of each divisor, and the last
+    and first of the last full period of each divisor."""
+    found: dict[int, None] = {top: None}
+    for period, residue in residues:
+        if 0 <= residue <= top:
+            found[(top - residue) // period * period + residue] = None
+    for period in periods:
+        for value in ((top + 1) // period * period - 1, top // period * period, top - period, top // period * period - period):
+            if 0 <= value <= top:
+                found[value] = None
+    found[0] = None
+    return list(found)[:_TARGETS]
