@@ -11,7 +11,7 @@ from kernelscope.cpp_wrapper.host_state import HostState
 from kernelscope.cpp_wrapper.host_values import ValueReader
 from kernelscope.cpp_wrapper.launcher import Launcher, LauncherArgument, PointerParameter, ScalarParameter, TensorItem
 from kernelscope.cpp_wrapper.syntax import Node, argument_nodes, field, nodes_of_type
-from kernelscope.cpp_wrapper.tensor_table import new_tensor, renamed, unknown_tensor, viewed
+from kernelscope.launches.tensors import new_tensor, renamed, unknown_tensor, viewed
 from kernelscope.launches.dtypes import item_bytes, signature_name
 from kernelscope.launches.host_arithmetic import apply, substitute, symbols_of
 from kernelscope.launches.host_expression import HostConstant, HostExpression, HostOperator, HostUnknown

@@ -17,7 +17,7 @@ from kernelscope.cpp_wrapper.syntax import (
     nodes_of_type,
     unwrapped,
 )
-from kernelscope.cpp_wrapper.tensor_table import new_tensor, unknown_tensor
+from kernelscope.launches.tensors import new_tensor, unknown_tensor
 from kernelscope.launches.host_expression import (
     HostBinary,
     HostConstant,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kernelscope.cpp_wrapper.syntax import FunctionSlice
-from kernelscope.cpp_wrapper.tensor_table import new_tensor
+from kernelscope.launches.tensors import new_tensor
 from kernelscope.launches.dtypes import signature_name
 from kernelscope.launches.host_expression import HostConstant
 from kernelscope.launches.launch import Tensor

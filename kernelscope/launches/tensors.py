@@ -1,4 +1,4 @@
-"""The tensors of `run_impl`: which host variable holds which storage with which layout."""
+"""Tensors as host variables hold them: storages, views and layouts."""
 
 from __future__ import annotations
 
