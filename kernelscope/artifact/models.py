@@ -10,6 +10,7 @@ from kernelscope.artifact.contents import ArtifactKind, Damage, Model, SourceFil
 from kernelscope.artifact.limits import Limits
 from kernelscope.artifact.members import Listing, Member, MemberError, SourceBudget, decode
 from kernelscope.artifact.roles import role_of, without_embedded
+from kernelscope.errors import KernelscopeError
 
 _DEVICE_KEY = "AOTI_DEVICE_KEY"
 _KERNELS = "kernels"
@@ -156,4 +157,10 @@ def _binaries(members: Iterable[Member], limits: Limits) -> dict[str, Callable[[
 
 
 def _reader(member: Member, limit: int) -> Callable[[], bytes]:
-    return lambda: member.read(limit)
+    def read() -> bytes:
+        try:
+            return member.read(limit)
+        except MemberError as error:
+            raise KernelscopeError(str(error), where=member.shown) from None
+
+    return read

@@ -57,7 +57,7 @@ def _embedded_texts(wrapper: str) -> Iterator[str]:
 
 
 def _fingerprint(text: str) -> str:
-    """A kernel's text, less what differs between its own file and its copy in a wrapper: indentation, escaping, blank lines."""
+    """A kernel's text, less what may differ in a wrapper's copy of it: indentation, escaping, blank lines."""
     start = text.find("import triton")
     lines = (line.strip().replace("\\", "") for line in text[max(start, 0) :].splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("#"))

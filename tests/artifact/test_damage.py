@@ -165,9 +165,8 @@ def test_flipped_bytes_never_raise_anything_else(tmp_path: Path) -> None:
 
 def test_zip64_opens(tmp_path: Path) -> None:
     path = tmp_path / "a.pt2"
-    with zipfile.ZipFile(path, "w") as archive:
-        with archive.open(GOOD, "w", force_zip64=True) as stream:
-            stream.write(WRAPPER.encode())
+    with zipfile.ZipFile(path, "w") as archive, archive.open(GOOD, "w", force_zip64=True) as stream:
+        stream.write(WRAPPER.encode())
     assert sources(open_artifact(str(path))) == [GOOD]
 
 
