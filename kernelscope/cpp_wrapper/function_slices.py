@@ -1,7 +1,7 @@
 """Cuts a wrapper into the functions that matter, so that only those are parsed.
 
-A wrapper is generated text: every function starts in column 0 and ends with the first `}` in column 0, since bodies and the
-Triton sources quoted in them are indented. What does not follow this shape fails to parse later and is reported.
+A wrapper is generated text: every function starts in column 0 and ends with the first `}` in column 0, since bodies and
+the Triton sources quoted in them are indented. What does not follow this shape fails to parse later and is reported.
 """
 
 from __future__ import annotations

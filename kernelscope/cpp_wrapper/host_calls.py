@@ -11,10 +11,10 @@ from kernelscope.cpp_wrapper.host_state import HostState
 from kernelscope.cpp_wrapper.host_values import ValueReader
 from kernelscope.cpp_wrapper.launcher import Launcher, LauncherArgument, PointerParameter, ScalarParameter, TensorItem
 from kernelscope.cpp_wrapper.syntax import Node, argument_nodes, field, nodes_of_type
-from kernelscope.launches.tensors import new_tensor, renamed, unknown_tensor, viewed
 from kernelscope.launches.dtypes import item_bytes, signature_name
 from kernelscope.launches.host_arithmetic import apply, substitute, symbols_of
 from kernelscope.launches.host_expression import HostConstant, HostExpression, HostOperator, HostUnknown
+from kernelscope.launches.kernel_metadata import pointee
 from kernelscope.launches.launch import (
     DamagedPart,
     KernelArgument,
@@ -25,6 +25,7 @@ from kernelscope.launches.launch import (
     TensorArgument,
 )
 from kernelscope.launches.launch import Launcher as Dispatcher
+from kernelscope.launches.tensors import new_tensor, renamed, unknown_tensor, viewed
 
 _ERROR_CHECK = "AOTI_TORCH_ERROR_CODE_CHECK"
 _SOURCE_COMMENT = re.compile(r"Topologically Sorted Source Nodes: \[(.*?)\](?:, Original ATen: \[(.*?)\])?")
@@ -183,7 +184,7 @@ class CallReader:
     def _launch(self, name: str, call: Node, nodes: tuple[Node, ...]) -> None:
         launcher, position = self._launchers[name], self._values.function.position(call)
         if launcher is None:
-            self._state.damaged.append(DamagedPart(f"the launch of {name} cannot be read: its launcher is damaged", position))
+            self._state.damaged.append(DamagedPart(f"a launch of {name}, whose launcher is damaged", position))
             return
         if len(nodes) < len(launcher.parameters):
             self._state.damaged.append(DamagedPart(f"{name} is called with too few arguments", position))
@@ -206,7 +207,7 @@ class CallReader:
             kernel=kernel,
             launcher_name=launcher.name,
             grid=(grid[0], grid[1], grid[2]),
-            arguments=tuple(self._argument(argument, given, values) for argument in launcher.arguments),
+            arguments=tuple(self._argument(launcher, argument, given, values) for argument in launcher.arguments),
             constexprs={**constants, **launcher.constexprs},
             num_warps=launcher.num_warps,
             shared_bytes=launcher.shared_bytes,
@@ -223,11 +224,16 @@ class CallReader:
         return self._values.integer(node).value
 
     def _argument(
-        self, argument: LauncherArgument, given: Mapping[str, Node], values: Mapping[str, HostExpression]
+        self,
+        launcher: Launcher,
+        argument: LauncherArgument,
+        given: Mapping[str, Node],
+        values: Mapping[str, HostExpression],
     ) -> KernelArgument:
         match argument:
             case PointerParameter(name, parameter):
-                return TensorArgument(name, self._tensor_argument(given.get(parameter), name))
+                tensor = self._tensor_argument(given.get(parameter), name)
+                return TensorArgument(name, replace(tensor, dtype=tensor.dtype or pointee(launcher.metadata, name)))
             case ScalarParameter(name, value, c_type):
                 value = substitute(value, values)
                 if isinstance(value, HostUnknown) and value.text in given:

@@ -17,9 +17,7 @@ from kernelscope.cpp_wrapper.syntax import (
     nodes_of_type,
     unwrapped,
 )
-from kernelscope.launches.tensors import new_tensor, unknown_tensor
 from kernelscope.launches.host_expression import (
-    HostBinary,
     HostConstant,
     HostOperator,
     HostSymbol,
@@ -27,6 +25,8 @@ from kernelscope.launches.host_expression import (
     HostUnknown,
 )
 from kernelscope.launches.launch import DamagedPart, Tensor
+from kernelscope.launches.symbol_bounds import bound_of
+from kernelscope.launches.tensors import new_tensor, unknown_tensor
 
 _ZERO = TypedExpression(HostConstant(0), HostType.INT32)
 _RUNTIME_CHECKS = "_check_aoti_runtime_check_inputs_env()"
@@ -255,7 +255,8 @@ class _Program:
         self._state.scope = merged(condition, before, if_true, if_false)
 
     def _contains_launch(self, node: Node) -> bool:
-        return any(self._text(field(call, "function")).startswith("call_") for call in nodes_of_type(node, "call_expression"))
+        calls = nodes_of_type(node, "call_expression")
+        return any(self._text(field(call, "function")).startswith("call_") for call in calls)
 
     def _branch(self, condition: TypedExpression, node: Node) -> Scope:
         """Executes one branch under its condition and returns the variables after it; the state's scope is put back."""
@@ -279,7 +280,7 @@ class _Program:
                 self._state.conditions.append(fact.value)
                 return
             case _:
-                bound = _bound(fact.value)
+                bound = bound_of(fact.value)
         if bound is None:
             self._state.conditions.append(fact.value)
         elif bound[0] in self._state.symbols:
@@ -319,22 +320,3 @@ def _leaves(node: Node) -> bool:
     last = node.named_children[-1] if node.type == "compound_statement" and node.named_children else node
     return last.type in ("throw_statement", "return_statement")
 
-
-def _bound(fact: object) -> tuple[str, int | None, int | None] | None:
-    """(symbol, minimum, maximum) of a comparison between one symbol and a constant; `(x == 0)` of a comparison negates it."""
-    match fact:
-        case HostBinary(HostOperator.EQUAL, HostBinary(HostOperator.EQUAL, inner, HostConstant(0)), HostConstant(0)):
-            return _bound(inner)
-        case HostBinary(HostOperator.EQUAL, HostBinary(HostOperator.LESS_EQUAL, left, right), HostConstant(0)):
-            return _bound(HostBinary(HostOperator.LESS, right, left))
-        case HostBinary(HostOperator.EQUAL, HostBinary(HostOperator.LESS, left, right), HostConstant(0)):
-            return _bound(HostBinary(HostOperator.LESS_EQUAL, right, left))
-        case HostBinary(HostOperator.LESS_EQUAL, HostConstant(low), HostSymbol(name)):
-            return name, low, None
-        case HostBinary(HostOperator.LESS, HostConstant(low), HostSymbol(name)):
-            return name, low + 1, None
-        case HostBinary(HostOperator.LESS_EQUAL, HostSymbol(name), HostConstant(high)):
-            return name, None, high
-        case HostBinary(HostOperator.LESS, HostSymbol(name), HostConstant(high)):
-            return name, None, high - 1
-    return None

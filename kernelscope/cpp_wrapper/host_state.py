@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kernelscope.cpp_wrapper.expressions import TypedExpression, select, unknown
-from kernelscope.launches.tensors import same_layout, unknown_tensor
 from kernelscope.launches.host_expression import HostExpression, HostSymbol, HostType
 from kernelscope.launches.launch import BoundOrigin, DamagedPart, Launch, Symbol, Tensor
+from kernelscope.launches.tensors import same_layout, unknown_tensor
 
 T = TypeVar("T")
 Dimension = tuple[int, int]  # (input, dimension)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kernelscope.cpp_wrapper.expressions import ExpressionReader, TypedExpression
 from kernelscope.cpp_wrapper.host_state import HostState
 from kernelscope.cpp_wrapper.syntax import Node, ParsedFunction, argument_nodes, field
-from kernelscope.launches.tensors import Sizes, unknown_tensor, viewed
 from kernelscope.launches.host_expression import HostType, HostUnknown
 from kernelscope.launches.launch import Tensor
+from kernelscope.launches.tensors import Sizes, unknown_tensor, viewed
 
 #: Functions that return the tensor they are given, or one more handle to it.
 _SAME_TENSOR = frozenset(

@@ -218,5 +218,6 @@ class _LauncherReader:
             if variable in self._variables:
                 arguments[variable] = self._variables[variable]
             elif "scratch" not in variable:
-                arguments[variable] = ScalarParameter(variable, HostUnknown(entry, "the variable is not followed"), None)
+                unknown_value = HostUnknown(entry, "the variable is not followed")
+                arguments[variable] = ScalarParameter(variable, unknown_value, None)
         return list(arguments.values())

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from kernelscope.cpp_wrapper.syntax import FunctionSlice
-from kernelscope.launches.tensors import new_tensor
 from kernelscope.launches.dtypes import signature_name
 from kernelscope.launches.host_expression import HostConstant
 from kernelscope.launches.launch import Tensor
+from kernelscope.launches.tensors import new_tensor
 
 _ENTRY = re.compile(r"^\s*constants_info_\[(\d+)\]\.(shape|stride|dtype) = (.*);", re.MULTILINE)
 _DTYPE = re.compile(r"\w*dtype_(\w+)")

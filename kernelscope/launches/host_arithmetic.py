@@ -105,7 +105,9 @@ def substitute(expression: HostExpression, values: Mapping[str, HostExpression])
             return values.get(name, expression)
         case HostCast(operand, kind):
             inner = substitute(operand, values)
-            return HostConstant(reduced(inner.value, kind)) if isinstance(inner, HostConstant) else HostCast(inner, kind)
+            if isinstance(inner, HostConstant):
+                return HostConstant(reduced(inner.value, kind))
+            return HostCast(inner, kind)
         case HostSelect(condition, if_true, if_false):
             test = substitute(condition, values)
             if isinstance(test, HostConstant):

@@ -26,7 +26,7 @@ class KernelDeclaration:
 
 
 def kernel_declarations(source: str) -> tuple[KernelDeclaration, ...]:
-    """The functions of `source` that a launch could name, in file order; raises SyntaxError for text that is not Python.
+    """The functions of `source` that a launch could name, in file order; raises SyntaxError where it is not Python.
 
     Jitted functions that another one calls are left out, unless they carry an Inductor decorator."""
     tree = ast.parse(source)

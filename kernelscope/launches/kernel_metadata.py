@@ -53,6 +53,12 @@ def read_metadata(source: str) -> KernelMetadata:
     return _metadata(headers[-1].group(1), found)
 
 
+def pointee(metadata: KernelMetadata, parameter: str) -> str | None:
+    """The element type of a pointer parameter, by the kernel's signature."""
+    kind = metadata.signature.get(parameter, "")
+    return kind[1:] if kind.startswith("*") else None
+
+
 def _entries(table: ast.Dict) -> dict[str, object]:
     """The entries of a metadata dict that are kept and are plain literals."""
     entries: dict[str, object] = {}

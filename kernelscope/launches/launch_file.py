@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.host_arithmetic import contiguous_strides
@@ -26,10 +27,7 @@ from kernelscope.launches.launch import (
 )
 from kernelscope.launches.python_expression import PythonExpressions, UndefinedName
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 _TABLES = ("symbols", "arguments", "types", "constexpr", "tensors")
 _KEYS = (*_TABLES, "grid", "launcher", "kernel", "num_warps", "num_stages")
@@ -210,12 +208,14 @@ class _LaunchFile:
         try:
             return reader.parse(value)
         except SyntaxError as error:
-            raise self._fail(key, f"{value!r} is no expression", "use Python's syntax: + - * // % cdiv min max") from error
+            hint = "use Python's syntax: + - * // % cdiv min max"
+            raise self._fail(key, f"{value!r} is no expression", hint) from error
         except UndefinedName as error:
-            raise self._fail(key, f"{error.name} is not defined", f"add {error.name} to [symbols] or [arguments]") from error
+            hint = f"add {error.name} to [symbols] or [arguments]"
+            raise self._fail(key, f"{error.name} is not defined", hint) from error
 
     def _resolve(self, name: str) -> HostExpression | None:
-        """A name's value: an argument's expression, a symbol or a constexpr. An argument named as a symbol is the symbol."""
+        """A name's value: an argument's expression, a symbol or a constexpr."""
         if name in self._values:
             return self._values[name]
         arguments, constexprs = self._tables["arguments"], self._tables["constexpr"]
@@ -254,7 +254,8 @@ class _LaunchFile:
         except RecursionError as error:
             raise self._fail(f"arguments.{name}", "the definitions are nested too deeply", "shorten them") from error
         if value is None:
-            raise self._fail(f"arguments.{name}", "no value for a kernel parameter", f"add {name} to [arguments] or [tensors]")
+            hint = f"add {name} to [arguments] or [tensors]"
+            raise self._fail(f"arguments.{name}", "no value for a kernel parameter", hint)
         return ScalarArgument(name, value, _C_TYPES.get(kind or ""))
 
     def _tensor(self, name: str, kind: str | None) -> Tensor:
