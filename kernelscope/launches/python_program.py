@@ -149,7 +149,8 @@ class Program:
         index = self._state.inputs.get(tensor.storage)
         if index is None:
             return self._state.define(name, "data-dependent")
-        return self._state.define(name, f"input{index}[{axis}]" if extents == "size" else f"input{index}.stride({axis})")
+        place = f"[{axis}]" if extents == "size" else f".stride({axis})"
+        return self._state.define(name, f"input{index}{place}")
 
     def _dimension(self, node: ast.expr) -> tuple[Tensor, str, int] | None:
         match node:
