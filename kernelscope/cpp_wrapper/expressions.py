@@ -51,7 +51,7 @@ _LOGICAL = frozenset(
      HostOperator.OR}
 )  # fmt: skip
 _EXTREMA = {"std::min": HostOperator.MINIMUM, "std::max": HostOperator.MAXIMUM}
-_LITERAL = re.compile(r"(0[xX][0-9a-fA-F']+|[0-9']+)([uUlL]*)$")
+_LITERAL = re.compile(r"(-?)(0[xX][0-9a-fA-F']+|[0-9']+)([uUlL]*)$")
 
 
 def unknown(text: str, reason: str) -> TypedExpression:
@@ -105,15 +105,17 @@ class ExpressionReader:
         match = _LITERAL.match(self._function.text(node))
         if match is None:
             return self._unknown(node, "not an integer")
-        digits = match.group(1).replace("'", "")
+        digits = match.group(2).replace("'", "")
         if digits.isdigit() and len(digits) > 1 and digits[0] == "0":
             return self._unknown(node, "an octal literal")
         value = int(digits, 16 if digits[:2].lower() == "0x" else 10)
-        suffix = match.group(2).lower()
+        suffix = match.group(3).lower()
         wide = "l" in suffix or value > 0x7FFFFFFF
         kind = {(False, False): HostType.INT32, (True, False): HostType.INT64, (False, True): HostType.UINT32,
                 (True, True): HostType.UINT64}[(wide, "u" in suffix)]  # fmt: skip
-        return TypedExpression(HostConstant(value), kind)
+        literal = TypedExpression(HostConstant(value), kind)
+        zero = TypedExpression(HostConstant(0), HostType.INT32)
+        return combined(HostOperator.SUBTRACT, zero, literal) if match.group(1) else literal
 
     def _binary(self, node: Node, depth: int) -> TypedExpression:
         sign = self._function.text(field(node, "operator"))

@@ -12,6 +12,9 @@ from kernelscope.launches.launch import BoundOrigin, DamagedPart, Launch, Symbol
 from kernelscope.launches.tensors import same_layout, unknown_tensor
 
 T = TypeVar("T")
+#: Bounds from here on are no bounds: Inductor writes its infinity as the largest C integer.
+NO_BOUND = 2**62
+
 Dimension = tuple[int, int]  # (input, dimension)
 
 
@@ -76,6 +79,7 @@ class HostState:
     def bound_symbol(self, name: str, minimum: int | None, maximum: int | None) -> None:
         """Narrows a symbol's range by what the wrapper checks at run time."""
         symbol = self.symbols[name]
+        maximum = None if maximum is not None and maximum >= NO_BOUND else maximum
         low = minimum if symbol.minimum is None or minimum is None else max(minimum, symbol.minimum)
         high = maximum if symbol.maximum is None or maximum is None else min(maximum, symbol.maximum)
         self.symbols[name] = replace(

@@ -23,6 +23,7 @@ from kernelscope.launches.kernel_metadata import KernelMetadata, read_metadata
 from kernelscope.launches.launch import EmbeddedKernel
 
 _POINTERS = ("CUdeviceptr", "hipDeviceptr_t", "void*", "void *")
+_SCRATCH = ("global_scratch", "profile_scratch")
 _OWN_PARAMETERS = ("device_idx_", "stream_", "kernels_", "cubin_dir_")
 
 
@@ -215,9 +216,11 @@ class _LauncherReader:
         arguments: dict[str, LauncherArgument] = {}
         for entry in self._order:
             variable = entry.partition(".")[0]
+            if variable.startswith(_SCRATCH):
+                continue
             if variable in self._variables:
                 arguments[variable] = self._variables[variable]
-            elif "scratch" not in variable:
+            else:
                 unknown_value = HostUnknown(entry, "the variable is not followed")
                 arguments[variable] = ScalarParameter(variable, unknown_value, None)
         return list(arguments.values())

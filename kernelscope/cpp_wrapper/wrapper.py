@@ -10,7 +10,7 @@ from kernelscope.cpp_wrapper.cpu_kernels import loop_width_notes
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel
 from kernelscope.cpp_wrapper.function_slices import WrapperSlices, slice_wrapper
 from kernelscope.cpp_wrapper.host_program import run
-from kernelscope.cpp_wrapper.host_state import HostState
+from kernelscope.cpp_wrapper.host_state import NO_BOUND, HostState
 from kernelscope.cpp_wrapper.input_checks import InputCheck, checked_dtype, has_ranges, read_input_check
 from kernelscope.cpp_wrapper.launcher import Launcher, read_launcher
 from kernelscope.cpp_wrapper.model_constants import read_constants
@@ -35,8 +35,6 @@ from kernelscope.launches.launch import (
 )
 
 INT32_MAXIMUM = 2**31 - 1
-#: Bounds from here on are no bounds: Inductor writes its infinity as the largest C integer.
-NO_BOUND = 2**62
 _CALL = re.compile(r"\b(call_\w+)\(")
 
 
