@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from kernelscope.artifact.roles import role_of, without_embedded
 from kernelscope.errors import KernelscopeError
 
 _DEVICE_KEY = "AOTI_DEVICE_KEY"
+_DEVICE = re.compile(r"\bdevice_str='(\w+)'")
 _KERNELS = "kernels"
 _WRAPPERS = (SourceRole.CPP_WRAPPER, SourceRole.PYTHON_WRAPPER)
 
@@ -74,7 +76,7 @@ def _package_model(name: str, group: _Group, budget: SourceBudget, limits: Limit
     kept = without_embedded(sources)
     if not damaged and not any(source.role in _WRAPPERS for source in kept):
         damaged.append(Damage(name, "the package holds no wrapper source for this model"))
-    return Model(name, kept, metadata, metadata.get(_DEVICE_KEY), _binaries(group.members, limits), tuple(damaged))
+    return Model(name, kept, metadata, device_of(metadata, kept), _binaries(group.members, limits), tuple(damaged))
 
 
 def _folder_models(listing: Listing, budget: SourceBudget, limits: Limits) -> tuple[Model, ...]:
@@ -83,31 +85,37 @@ def _folder_models(listing: Listing, budget: SourceBudget, limits: Limits) -> tu
     kept = without_embedded(sources)
     binaries = _binaries(listing.members, limits)
     paths = {member.shown: member.path for member in listing.members}
-    models = [
-        _wrapper_model(source, paths[source.path], listing, binaries, damaged, limits)
-        for source in kept
-        if source.role in _WRAPPERS
-    ]
+    neighbours: dict[str, list[Member]] = {}
+    for member in listing.members:
+        neighbours.setdefault(_folder_of(member.path), []).append(member)
+    models: list[Model] = []
+    for source in kept:
+        if source.role in _WRAPPERS:
+            path = paths[source.path]
+            metadata = _metadata(_same_stem(neighbours[_folder_of(path)], path), damaged, limits)
+            models.append(Model(path, (source,), metadata, device_of(metadata, (source,)), binaries))
     loose = tuple(source for source in kept if source.role not in _WRAPPERS)
     if loose or damaged:
         models.append(Model(_KERNELS, loose, {}, None, binaries, tuple(damaged)))
     return tuple(models)
 
 
-def _wrapper_model(
-    source: SourceFile,
-    path: str,
-    listing: Listing,
-    binaries: Mapping[str, Callable[[], bytes]],
-    damaged: list[Damage],
-    limits: Limits,
-) -> Model:
-    folder, _, file_name = path.rpartition("/")
-    stem = file_name.partition(".")[0]
-    neighbours = [member for member in listing.members if member.path.rpartition("/")[0] == folder]
-    own = [member for member in neighbours if member.name.startswith(stem)]
-    metadata = _metadata(own, damaged, limits)
-    return Model(path, (source,), metadata, metadata.get(_DEVICE_KEY), binaries)
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _same_stem(members: Iterable[Member], path: str) -> list[Member]:
+    """The members that belong to a wrapper: those named like it up to the first dot."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    return [member for member in members if member.name.startswith(stem)]
+
+
+def device_of(metadata: Mapping[str, str], sources: Iterable[SourceFile]) -> str | None:
+    """The device that the metadata names, else the one that the kernels in a wrapper were compiled for."""
+    if _DEVICE_KEY in metadata:
+        return metadata[_DEVICE_KEY]
+    found = (_DEVICE.search(source.text) for source in sources if source.role in _WRAPPERS)
+    return next((match.group(1) for match in found if match), None)
 
 
 def _sources(members: Iterable[Member], budget: SourceBudget, limits: Limits) -> tuple[list[SourceFile], list[Damage]]:

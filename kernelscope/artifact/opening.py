@@ -11,7 +11,7 @@ from kernelscope.artifact.folder import list_folder
 from kernelscope.artifact.limits import DEFAULT_LIMITS, Limits
 from kernelscope.artifact.local_file import kind_of, open_regular, reason_of
 from kernelscope.artifact.members import Listing, MemberError, check_size, decode
-from kernelscope.artifact.models import read_models
+from kernelscope.artifact.models import device_of, read_models
 from kernelscope.artifact.remote_file import is_remote, open_remote
 from kernelscope.artifact.roles import role_of
 from kernelscope.artifact.zip_archive import list_zip
@@ -84,5 +84,6 @@ def _single_source(file: BinaryIO, path: str, limits: Limits) -> Artifact:
     if role is None:
         raise KernelscopeError("no Triton kernel and no Inductor wrapper in it", where=path, try_this=_ACCEPTED)
     name = os.path.basename(path).partition(".")[0]
-    model = Model(name, (SourceFile(role, path, text, len(data)),), {}, None)
+    sources = (SourceFile(role, path, text, len(data)),)
+    model = Model(name, sources, {}, device_of({}, sources))
     return Artifact(path, _KINDS[role], (model,))
