@@ -10,12 +10,15 @@ from kernelscope.artifact.contents import SourceFile, SourceRole
 _JIT = re.compile(r"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
 _PYTHON_WRAPPER = re.compile(r"^[ \t]*(?:def call\(|async_compile\s*=|class Runner\b)", re.MULTILINE)
 _CPP_FUNCTION = re.compile(r"^[ \t]*(?:extern\s+\"C\"|(?:static|void|template|inline|int|namespace)\b)", re.MULTILINE)
+_GRAPH_COPY = "fx_graph_"  # torch_compile_debug: the graph before Inductor, with hand-written kernels in it
 _EMBEDDED = re.compile(r"async_compile\.triton\(\s*(?:'[^'\n]*'|\"[^\"\n]*\")\s*,\s*[rR]?('''|\"\"\")")
 
 
 def role_of(path: str, text: str) -> SourceRole | None:
     """The role of a source, None for a file that holds neither a wrapper nor a kernel."""
     if path.endswith(".py"):
+        if path.rpartition("/")[2].startswith(_GRAPH_COPY):
+            return None
         if "async_compile" in text and _PYTHON_WRAPPER.search(text):
             return SourceRole.PYTHON_WRAPPER
         return SourceRole.KERNEL if _JIT.search(text) else None

@@ -102,6 +102,16 @@ def test_cache_folder_lists_each_kernel_once(tmp_path: Path) -> None:
     assert found == [(SourceRole.PYTHON_WRAPPER, "cwrapper.py"), (SourceRole.KERNEL, "cloose.py")]
 
 
+def test_debug_folder_lists_its_wrapper_and_not_the_graph_before_it(tmp_path: Path) -> None:
+    folder = tmp_path / "torch_compile_debug" / "run_1" / "torchinductor" / "model__0_inference_0.0"
+    folder.mkdir(parents=True)
+    (folder / "output_code.py").write_text(PYTHON_WRAPPER)
+    (folder / "fx_graph_runnable.py").write_text(KERNEL)
+    (model,) = open_artifact(str(tmp_path)).models
+    assert [Path(source.path).name for source in model.sources] == ["output_code.py"]
+    assert model.device == "cuda"
+
+
 def test_folder_keeps_the_symbols_of_wrappers_apart(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.wrapper.cpp").write_text(f"// {name}\n{WRAPPER}")
