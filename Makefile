@@ -61,6 +61,7 @@ docs: $(VENV)/.dev  ## rewrite the generated pages in docs/
 
 fixtures: $(VENV)/.torch  ## capture fixtures/extra again (needs g++ and the CUDA headers, about 20 minutes)
 	fixtures/capture/run $(BIN)/python fixtures/capture/capture.py fixtures/extra
+	fixtures/capture/run $(BIN)/python fixtures/capture/capture.py --wrappers fixtures/extra
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
