@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelscope.cpp_wrapper.syntax import Node, ParsedFunction, argument_nodes, field, unwrapped
-from kernelscope.launches.host_arithmetic import apply
+from kernelscope.launches.host_arithmetic import apply, negation
 from kernelscope.launches.host_expression import (
     HostCast,
     HostConstant,
@@ -145,7 +145,7 @@ class ExpressionReader:
             case "-":
                 return combined(HostOperator.SUBTRACT, zero, operand)
             case "!":
-                return combined(HostOperator.EQUAL, operand, zero)
+                return negated(operand)
         return self._unknown(node, f"the operator {sign} is not modelled")
 
     def _conditional(self, node: Node, depth: int) -> TypedExpression:
@@ -235,6 +235,13 @@ def combined(operator: HostOperator, left: TypedExpression, right: TypedExpressi
         left, right = converted(left, kind), converted(right, kind)
     value = apply(operator, left.value, right.value, kind)
     return TypedExpression(value, HostType.INT32 if operator in _LOGICAL else kind, left.size + right.size + 1)
+
+
+def negated(condition: TypedExpression) -> TypedExpression:
+    """`!condition`."""
+    if condition.type is None:
+        return condition
+    return TypedExpression(negation(condition.value), HostType.INT32, condition.size + 1)
 
 
 def select(condition: TypedExpression, if_true: TypedExpression, if_false: TypedExpression) -> TypedExpression:

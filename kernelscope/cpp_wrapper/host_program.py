@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kernelscope.cpp_wrapper.expressions import C_TYPES, TypedExpression, combined, converted, unknown
+from kernelscope.cpp_wrapper.expressions import C_TYPES, TypedExpression, combined, converted, negated, unknown
 from kernelscope.cpp_wrapper.host_calls import CallReader
 from kernelscope.cpp_wrapper.host_state import HostState, Scope, merged
 from kernelscope.cpp_wrapper.host_values import ValueReader
@@ -21,14 +21,12 @@ from kernelscope.launches.host_expression import (
     HostConstant,
     HostOperator,
     HostSymbol,
-    HostType,
     HostUnknown,
 )
 from kernelscope.launches.launch import DamagedPart, Tensor
 from kernelscope.launches.symbol_bounds import bound_of
 from kernelscope.launches.tensors import new_tensor, unknown_tensor
 
-_ZERO = TypedExpression(HostConstant(0), HostType.INT32)
 _RUNTIME_CHECKS = "_check_aoti_runtime_check_inputs_env()"
 _HANDLES = ("RAIIAtenTensorHandle", "AtenTensorHandle", "ConstantHandle")
 _COMPOUND = {"+=": HostOperator.ADD, "-=": HostOperator.SUBTRACT, "*=": HostOperator.MULTIPLY}
@@ -157,6 +155,8 @@ class _Program:
             scope.accessors[name] = accessor
         else:
             typed = self._values.integer(value)
+            if self._state.rename_multiple(name, typed.value):
+                return
             scope.names[name] = converted(typed, C_TYPES[kind]) if kind in C_TYPES else typed
             scope.tensors.pop(name, None)
 
@@ -203,7 +203,7 @@ class _Program:
             typed = self._state.define_symbol(name, source)
             self._state.scope.names[name] = typed
             if extents == "sizes" and isinstance(typed.value, HostSymbol):
-                self._state.dimensions[index, axis] = typed.value.name
+                self._state.dimensions[index, axis] = (typed.value.name, 1)
         return True
 
     # expressions
@@ -243,15 +243,15 @@ class _Program:
             self.block(consequence) if consequence.type == "compound_statement" else self._statement(consequence)
             return
         condition = self._values.integer(condition_node)
-        negated = combined(HostOperator.EQUAL, condition, _ZERO)
+        otherwise = negated(condition)
         if alternative is None and _leaves(consequence):
             if self._contains_launch(consequence):
                 self._branch(condition, consequence)
-            self._assume(negated)
+            self._assume(otherwise)
             return
         before = self._state.scope
         if_true = self._branch(condition, consequence)
-        if_false = self._branch(negated, alternative) if alternative is not None else before
+        if_false = self._branch(otherwise, alternative) if alternative is not None else before
         self._state.scope = merged(condition, before, if_true, if_false)
 
     def _contains_launch(self, node: Node) -> bool:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kernelscope.cpp_wrapper.expressions import TypedExpression, select, unknown
-from kernelscope.launches.host_expression import HostExpression, HostSymbol, HostType
+from kernelscope.launches.host_expression import (
+    HostBinary,
+    HostConstant,
+    HostExpression,
+    HostOperator,
+    HostSymbol,
+    HostType,
+)
 from kernelscope.launches.launch import BoundOrigin, DamagedPart, Launch, Symbol, Tensor
 from kernelscope.launches.tensors import same_layout, unknown_tensor
 
@@ -59,7 +66,8 @@ class HostState:
     storages: set[str] = field(default_factory=set)
     inputs: dict[str, int] = field(default_factory=dict)  # storage name -> input index
     symbols: dict[str, Symbol] = field(default_factory=dict)
-    dimensions: dict[Dimension, str] = field(default_factory=dict)  # which symbol names an input's size
+    #: Which symbol names an input's size, and by which factor the size is a multiple of it.
+    dimensions: dict[Dimension, tuple[str, int]] = field(default_factory=dict)
     conditions: list[HostExpression] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
     damaged: list[DamagedPart] = field(default_factory=list)
@@ -87,6 +95,24 @@ class HostState:
             minimum=symbol.minimum if low is None else low,
             maximum=symbol.maximum if high is None else high,
         )
+
+    def rename_multiple(self, name: str, value: HostExpression) -> bool:
+        """`s = size / k` names a size that is always a multiple of `k`: the symbol is `s` then, the size `k * s`."""
+        match value:
+            case HostBinary(HostOperator.FLOOR_DIVIDE, HostSymbol(size), HostConstant(factor)) if factor > 1:
+                dimension = next((key for key, known in self.dimensions.items() if known == (size, 1)), None)
+            case _:
+                return False
+        if dimension is None or self.launches or not size.endswith(f"_size_{dimension[1]}"):
+            return False
+        del self.symbols[size]
+        symbol = self.define_symbol(name, f"input{dimension[0]}[{dimension[1]}] / {factor}")
+        self.scope.names[name] = symbol
+        multiple = HostBinary(HostOperator.MULTIPLY, HostConstant(factor), symbol.value)
+        self.scope.names[size] = TypedExpression(multiple, HostType.INT64)
+        if isinstance(symbol.value, HostSymbol):
+            self.dimensions[dimension] = (symbol.value.name, factor)
+        return True
 
     def tensor(self, name: str) -> Tensor | None:
         """The tensor in a variable, with an input's layout filled in from its checks where nothing else told it."""

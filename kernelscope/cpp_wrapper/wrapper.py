@@ -117,15 +117,9 @@ class _WrapperReader:
 
     def _bounded(self, symbol: Symbol) -> Symbol:
         """`symbol` with the range that `check_input_N` declares for its dimension."""
-        dimension = next((key for key, name in self._state.dimensions.items() if name == symbol.name), None)
-        function = self._slices.input_check_by_index.get(dimension[0]) if dimension else None
-        if dimension is None or function is None or not has_ranges(function):
+        minimum, maximum = self._declared(symbol.name)
+        if minimum is None and maximum is None:
             return symbol
-        check = self._check(dimension[0])
-        if check is None:
-            return symbol
-        minimum, maximum = check.minimum.get(dimension[1]), check.maximum.get(dimension[1])
-        maximum = None if maximum is not None and maximum >= NO_BOUND else maximum
         assumed = maximum if maximum is not None and self._is_assumed(symbol.name, maximum) else None
         return replace(
             symbol,
@@ -134,6 +128,18 @@ class _WrapperReader:
             assumed_by_inductor=assumed,
             origin=BoundOrigin.DECLARED,
         )
+
+    def _declared(self, name: str) -> tuple[int | None, int | None]:
+        """The bounds that the check of the symbol's own dimension states, in terms of the symbol."""
+        for (index, axis), (known, factor) in self._state.dimensions.items():
+            function = self._slices.input_check_by_index.get(index)
+            if known != name or function is None or not has_ranges(function):
+                continue
+            check = self._check(index)
+            low, high = (check.minimum.get(axis), check.maximum.get(axis)) if check else (None, None)
+            high = None if high is not None and high >= NO_BOUND else high
+            return (None if low is None else -(-low // factor)), (None if high is None else high // factor)
+        return None, None
 
     def _is_assumed(self, name: str, maximum: int) -> bool:
         """Whether Inductor made the bound up: 2**31 - 1, or (torch 2.8) the largest size whose numel fits int32."""
@@ -155,18 +161,20 @@ class _WrapperReader:
         check = self._check(index)
         if check is None:
             return None
-        named = {axis: name for (i, axis), name in self._state.dimensions.items() if i == index}
+        named = {axis: multiple for (i, axis), multiple in self._state.dimensions.items() if i == index}
         rank = 1 + max((*check.sizes, *check.minimum, *check.maximum, *named, *check.strides), default=-1)
         sizes = tuple(_size(axis, check, named) for axis in range(rank))
         strides = tuple(_stride(axis, check) for axis in range(rank))
         return Tensor("", "", check.dtype, sizes, strides)
 
 
-def _size(axis: int, check: InputCheck, named: dict[int, str]) -> HostExpression:
+def _size(axis: int, check: InputCheck, named: dict[int, tuple[str, int]]) -> HostExpression:
     if axis in check.sizes:
         return HostConstant(check.sizes[axis])
     if axis in named:
-        return HostSymbol(named[axis])
+        name, factor = named[axis]
+        symbol = HostSymbol(name)
+        return symbol if factor == 1 else HostBinary(HostOperator.MULTIPLY, HostConstant(factor), symbol)
     return HostUnknown(f"size {axis}", "the wrapper does not say")
 
 

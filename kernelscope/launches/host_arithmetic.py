@@ -69,12 +69,32 @@ def _divide(operator: HostOperator, left: int, right: int) -> int | None:
 def apply(
     operator: HostOperator, left: HostExpression, right: HostExpression, kind: HostType = HostType.INT64
 ) -> HostExpression:
-    """`left operator right`, folded when both are constants."""
+    """`left operator right`, folded when both are constants; a comparison compared with 0 is itself or its negation."""
+    if right == HostConstant(0) and isinstance(left, HostBinary) and left.operator in COMPARISONS:
+        if operator in _NEGATED:
+            return left if operator is HostOperator.NOT_EQUAL else negation(left)
     if isinstance(left, HostConstant) and isinstance(right, HostConstant):
         value = compute(operator, left.value, right.value)
         if value is not None:
             return HostConstant(reduced(value, kind))
     return HostBinary(operator, left, right, kind)
+
+
+COMPARISONS = frozenset({HostOperator.EQUAL, HostOperator.NOT_EQUAL, HostOperator.LESS, HostOperator.LESS_EQUAL})
+_NEGATED = {HostOperator.EQUAL: HostOperator.NOT_EQUAL, HostOperator.NOT_EQUAL: HostOperator.EQUAL}
+_REVERSED = {HostOperator.LESS: HostOperator.LESS_EQUAL, HostOperator.LESS_EQUAL: HostOperator.LESS}
+
+
+def negation(condition: HostExpression) -> HostExpression:
+    """The condition that holds exactly where `condition` does not."""
+    match condition:
+        case HostBinary(operator, left, right, kind) if operator in _NEGATED:
+            return HostBinary(_NEGATED[operator], left, right, kind)
+        case HostBinary(operator, left, right, kind) if operator in _REVERSED:
+            return HostBinary(_REVERSED[operator], right, left, kind)
+        case HostUnknown():
+            return condition
+    return apply(HostOperator.EQUAL, condition, HostConstant(0))
 
 
 def evaluate(expression: HostExpression, values: Mapping[str, int]) -> int | None:

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from kernelscope.launches.dtypes import signature_name
 from kernelscope.launches.grid_types import grid_of
-from kernelscope.launches.host_arithmetic import apply
+from kernelscope.launches.host_arithmetic import negation
 from kernelscope.launches.host_expression import (
     HostConstant,
     HostExpression,
-    HostOperator,
     HostType,
     HostUnknown,
 )
@@ -335,7 +334,7 @@ class Program:
 
     def _if(self, node: ast.If) -> None:
         condition = self._integer(node.test)
-        negated = apply(HostOperator.EQUAL, condition, HostConstant(0), HostType.PYTHON)
+        negated = negation(condition)
         if not node.orelse and isinstance(node.body[-1], (ast.Raise, ast.Return)):
             self._assume(negated)
             return

@@ -6,14 +6,8 @@ from kernelscope.launches.host_expression import HostBinary, HostConstant, HostE
 
 
 def bound_of(fact: HostExpression) -> tuple[str, int | None, int | None] | None:
-    """(symbol, minimum, maximum) of a comparison of one symbol with a constant; `x == 0` of a comparison negates it."""
+    """(symbol, minimum, maximum) that a comparison of one symbol with a constant states."""
     match fact:
-        case HostBinary(HostOperator.EQUAL, HostBinary(HostOperator.EQUAL, inner, HostConstant(0)), HostConstant(0)):
-            return bound_of(inner)
-        case HostBinary(HostOperator.EQUAL, HostBinary(HostOperator.LESS_EQUAL, left, right), HostConstant(0)):
-            return bound_of(HostBinary(HostOperator.LESS, right, left))
-        case HostBinary(HostOperator.EQUAL, HostBinary(HostOperator.LESS, left, right), HostConstant(0)):
-            return bound_of(HostBinary(HostOperator.LESS_EQUAL, right, left))
         case HostBinary(HostOperator.LESS_EQUAL, HostConstant(low), HostSymbol(name)):
             return name, low, None
         case HostBinary(HostOperator.LESS, HostConstant(low), HostSymbol(name)):
