@@ -80,7 +80,7 @@ class _WrapperReader:
             if launcher is None:
                 self._damage(f"{function.name} holds C++ or Triton source that cannot be read", function.position())
             launchers[function.name] = launcher
-        if not self._slices.runs:
+        if all(function.name == "_const_run_impl" for function in self._slices.runs):
             self._damage("run_impl is missing", SourcePosition(self._slices.file, 1))
         return launchers
 
@@ -89,7 +89,7 @@ class _WrapperReader:
         return tuple(kernel for kernel in found if kernel is not None)
 
     def _missing_launches(self, launchers: dict[str, Launcher | None]) -> None:
-        """Every call of a launcher in the text must have become a launch or a damaged part."""
+        """Every call of a launcher in the text must have become a launch or a damaged part, and each have one."""
         seen: dict[str, int] = {}
         for launch in self._state.launches:
             name = f"call_{launch.launcher_name}"
@@ -105,6 +105,10 @@ class _WrapperReader:
                 if seen[name] < 0:
                     line = function.text.count("\n", 0, match.start())
                     self._damage(f"the launch of {name} was not understood", function.position(line))
+        if not self._damaged and not self._state.damaged:
+            for launcher in self._slices.launchers:
+                if launcher.name not in seen:
+                    self._damage(f"{launcher.name} is never called", launcher.position())
 
     def _check(self, index: int) -> InputCheck | None:
         if index not in self._checks:

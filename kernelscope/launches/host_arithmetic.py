@@ -70,9 +70,9 @@ def apply(
     operator: HostOperator, left: HostExpression, right: HostExpression, kind: HostType = HostType.INT64
 ) -> HostExpression:
     """`left operator right`, folded when both are constants; a comparison compared with 0 is itself or its negation."""
-    if right == HostConstant(0) and isinstance(left, HostBinary) and left.operator in COMPARISONS:
-        if operator in _NEGATED:
-            return left if operator is HostOperator.NOT_EQUAL else negation(left)
+    is_truth = right == HostConstant(0) and isinstance(left, HostBinary) and left.operator in COMPARISONS
+    if is_truth and operator in _NEGATED:
+        return left if operator is HostOperator.NOT_EQUAL else negation(left)
     if isinstance(left, HostConstant) and isinstance(right, HostConstant):
         value = compute(operator, left.value, right.value)
         if value is not None:
