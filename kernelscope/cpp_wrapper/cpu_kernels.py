@@ -13,6 +13,8 @@ _BITS = {"int64_t": 64, "long": 64, "long long": 64, "size_t": 64}
 
 def loop_width_notes(kernels: Sequence[FunctionSlice]) -> tuple[str, ...]:
     """One sentence for each width of loop counter, with the number of kernels that use it."""
+    if kernels and not any("{" in kernel.text for kernel in kernels):
+        return (f"{len(kernels)} C++ kernels for the CPU, which the wrapper only declares",)
     counts: dict[int, int] = {}
     for kernel in kernels:
         for bits in {_BITS.get(match.group(1), 32) for match in _LOOP.finditer(kernel.text)}:

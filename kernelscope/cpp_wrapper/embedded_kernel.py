@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kernelscope.cpp_wrapper.syntax import FunctionSlice
 from kernelscope.launches.launch import EmbeddedKernel
 
 _OPENING = re.compile(r"^[ \t]*async_compile\.triton\((['\"])(?P<name>[^'\"]*)\1, '''[ \t]*\n", re.MULTILINE)
 _CLOSING = re.compile(r"^[ \t]*'''(?:, device_str=|\))", re.MULTILINE)
+_INDENT = re.compile(r"^( *)\S", re.MULTILINE)
+_COMMENT = re.compile(r"^    /\*\n.*?^    \*/\n", re.MULTILINE | re.DOTALL)
+
+
+def without_comment(launcher: FunctionSlice) -> FunctionSlice:
+    """The launcher with empty lines in place of the quoted kernel, which the C++ parser need not see."""
+    text = _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), launcher.text, count=1)
+    return replace(launcher, text=text)
 
 
 def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
@@ -19,9 +28,9 @@ def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
     closing = _CLOSING.search(launcher.text, opening.end())
     if closing is None:
         return None
-    lines = launcher.text[opening.end() : closing.start()].rstrip("\n").split("\n")
-    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
-    source = "\n".join(line[indent:] if line.strip() else "" for line in lines) + "\n"
+    text = launcher.text[opening.end() : closing.start()].rstrip()
+    indent = min(map(len, _INDENT.findall(text)), default=0)
+    source = ("\n" + text).replace("\n" + " " * indent, "\n")[1:] + "\n"
     return EmbeddedKernel(
         name=opening.group("name"),
         launcher_name=launcher.name.removeprefix("call_"),

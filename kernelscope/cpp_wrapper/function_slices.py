@@ -19,7 +19,7 @@ _HEADER = re.compile(
     r"|void AOTInductorModel::(?P<run>run_impl|_const_run_impl)\("
     r"|void (?P<entry>inductor_entry_impl)\("
     r"|(?P<constructor>AOTInductorModel::AOTInductorModel)\("
-    r')|^(?P<cpu>extern "C"\s+(?:AOTI_\w+\s+)?void \w+\(|static void cpp_fused\w*\()',
+    r')|^(?P<cpu>extern "C"\s+(?:AOTI_\w+\s+)?void\s+\w+\(|static void cpp_fused\w*\()',
     re.MULTILINE,
 )
 

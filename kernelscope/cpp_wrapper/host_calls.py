@@ -233,7 +233,9 @@ class CallReader:
         match argument:
             case PointerParameter(name, parameter):
                 tensor = self._tensor_argument(given.get(parameter), name)
-                return TensorArgument(name, replace(tensor, dtype=tensor.dtype or pointee(launcher.metadata, name)))
+                if tensor.dtype is None:
+                    tensor = replace(tensor, dtype=pointee(launcher.metadata, name))
+                return TensorArgument(name, tensor)
             case ScalarParameter(name, value, c_type):
                 value = substitute(value, values)
                 if isinstance(value, HostUnknown) and value.text in given:

@@ -197,10 +197,10 @@ class _Program:
         if index is None:
             if self._values.integer(value).type is not None:
                 return False
-            self._state.scope.names[name] = self._state.define_symbol(name, "data-dependent")
+            self._state.scope.names[name] = self._state.define_symbol(name, "data-dependent", minimum=0)
         else:
             source = f"input{index}[{axis}]" if extents == "sizes" else f"input{index}.stride({axis})"
-            typed = self._state.define_symbol(name, source)
+            typed = self._state.define_symbol(name, source, minimum=0 if extents == "sizes" else None)
             self._state.scope.names[name] = typed
             if extents == "sizes" and isinstance(typed.value, HostSymbol):
                 self._state.dimensions[index, axis] = (typed.value.name, 1)

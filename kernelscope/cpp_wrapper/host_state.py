@@ -76,12 +76,14 @@ class HostState:
     def declare(self, name: str) -> None:
         self.scope.declared.add(name)
 
-    def define_symbol(self, name: str, source: str, kind: HostType = HostType.INT64) -> TypedExpression:
+    def define_symbol(
+        self, name: str, source: str, kind: HostType = HostType.INT64, minimum: int | None = None
+    ) -> TypedExpression:
         """A new symbol; a name that is already taken by another source gets a suffix."""
         unique, count = name, 2
         while unique in self.symbols and self.symbols[unique].source != source:
             unique, count = f"{name}_{count}", count + 1
-        self.symbols.setdefault(unique, Symbol(unique, source, None, None, origin=BoundOrigin.WRAPPER))
+        self.symbols.setdefault(unique, Symbol(unique, source, minimum, None, origin=BoundOrigin.WRAPPER))
         return TypedExpression(HostSymbol(unique), kind)
 
     def bound_symbol(self, name: str, minimum: int | None, maximum: int | None) -> None:
@@ -106,7 +108,7 @@ class HostState:
         if dimension is None or self.launches or not size.endswith(f"_size_{dimension[1]}"):
             return False
         del self.symbols[size]
-        symbol = self.define_symbol(name, f"input{dimension[0]}[{dimension[1]}] / {factor}")
+        symbol = self.define_symbol(name, f"input{dimension[0]}[{dimension[1]}] / {factor}", minimum=0)
         self.scope.names[name] = symbol
         multiple = HostBinary(HostOperator.MULTIPLY, HostConstant(factor), symbol.value)
         self.scope.names[size] = TypedExpression(multiple, HostType.INT64)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelscope.cpp_wrapper.block_sizes import block_sizes
-from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel
+from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel, without_comment
 from kernelscope.cpp_wrapper.expressions import C_TYPES, ExpressionReader, TypedExpression, converted, unknown
 from kernelscope.cpp_wrapper.syntax import (
     FunctionSlice,
@@ -76,7 +76,7 @@ class Launcher:
 
 def read_launcher(function: FunctionSlice) -> Launcher | None:
     """The launcher in `function`, or None where its C++ has syntax errors or no launch."""
-    parsed = parse_function(function)
+    parsed = parse_function(without_comment(function))
     kernel = embedded_kernel(function)
     if parsed is None or ("async_compile.triton(" in function.text and kernel is None):
         return None
@@ -103,11 +103,11 @@ class _LauncherReader:
     def read(self) -> Launcher | None:
         for parameter in self._function.parameters:
             self._parameter(parameter)
-        for statement in nodes_of_type(self._function.body, "declaration", "call_expression"):
+        for statement in self._function.body.named_children:
             if statement.type == "declaration":
                 self._declaration(statement)
             else:
-                self._call(statement)
+                self._nested(statement)
         launch = self._calls.get("launchKernel")
         grid = [self._grid(axis) for axis in range(3)]
         if launch is None:
@@ -122,6 +122,14 @@ class _LauncherReader:
             (grid[0], grid[1], grid[2]), tuple(self._arguments()), block_sizes(self._metadata, grid, texts),
             num_warps, shared_bytes, cubin,
         )  # fmt: skip
+
+    def _nested(self, statement: Node) -> None:
+        """Calls, and what a block around them declares."""
+        for node in nodes_of_type(statement, "declaration", "call_expression"):
+            if node.type == "declaration":
+                self._declaration(node)
+            else:
+                self._call(node)
 
     def _text(self, node: Node) -> str:
         return self._function.text(node)
@@ -179,10 +187,11 @@ class _LauncherReader:
 
     def _pointee(self, value: Node) -> str | None:
         """`x` in `reinterpret_cast<CUdeviceptr>(x.data_ptr())`."""
-        for access in nodes_of_type(value, "field_expression"):
-            if self._text(field(access, "field")) == "data_ptr":
-                return self._text(field(access, "argument"))
-        return None
+        arguments = argument_nodes(value) if value.type == "call_expression" else ()
+        method = arguments[0].child_by_field_name("function") if len(arguments) == 1 else None
+        if method is None or method.type != "field_expression" or self._text(field(method, "field")) != "data_ptr":
+            return None
+        return self._text(field(method, "argument"))
 
     def _call(self, node: Node) -> None:
         callee = self._text(field(node, "function"))

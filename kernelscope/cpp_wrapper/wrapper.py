@@ -80,12 +80,16 @@ class _WrapperReader:
             if launcher is None:
                 self._damage(f"{function.name} holds C++ or Triton source that cannot be read", function.position())
             launchers[function.name] = launcher
-        if all(function.name == "_const_run_impl" for function in self._slices.runs):
+        runs = [function for function in self._slices.runs if function.name != "_const_run_impl"]
+        if not runs and not self._slices.cpu_kernels:
             self._damage("run_impl is missing", SourcePosition(self._slices.file, 1))
         return launchers
 
     def _kernels(self, launchers: dict[str, Launcher | None]) -> tuple[EmbeddedKernel, ...]:
-        found = [embedded_kernel(function) for function in self._slices.launchers]
+        found: list[EmbeddedKernel | None] = []
+        for function in self._slices.launchers:
+            launcher = launchers[function.name]
+            found.append(launcher.kernel if launcher is not None else embedded_kernel(function))
         return tuple(kernel for kernel in found if kernel is not None)
 
     def _missing_launches(self, launchers: dict[str, Launcher | None]) -> None:

@@ -35,11 +35,14 @@ class HostType(Enum):
 
     @property
     def bits(self) -> int | None:
-        return {"int32_t": 32, "uint32_t": 32, "int64_t": 64, "uint64_t": 64}.get(self.value)
+        return _BITS[self.value]
 
     @property
     def signed(self) -> bool:
         return not self.value.startswith("u")
+
+
+_BITS = {"int32_t": 32, "uint32_t": 32, "int64_t": 64, "uint64_t": 64, "int": None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _DECORATOR = re.compile(r"^@triton_heuristics\.(\w+)\(", re.MULTILINE)
+_TABLE = re.compile(r"\b(?:triton_meta|inductor_meta)\s*=\s*\{")
+#: A whole entry with a plain value where possible, since most are; else one token.
+_STRING = r"""'(?:[^'\\\n]|\\.)*'"""
+_TOKEN = re.compile(
+    rf"""'(\w+)': ({_STRING}|[\w.+-]+)(?=[,}}])|{_STRING}|"(?:[^"\\\n]|\\.)*"|[\[\](){{}},:]"""
+)
 _KEPT = ("signature", "constants", "grid_type", "kernel_name", "no_x_dim", "declared_constexpr_names",
          "precomputed_grids", "combo_grid_meta", "fixed_grid", "extra_launcher_args")  # fmt: skip
 
@@ -40,16 +46,10 @@ def read_metadata(source: str) -> KernelMetadata:
         return KernelMetadata()
     start = headers[-1].start()
     end = source.find("\n@triton.jit", start)
-    text = source[start + 1 : end if end >= 0 else None]
-    try:
-        call = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return KernelMetadata(heuristic=headers[-1].group(1))
+    text = source[start : end if end >= 0 else None]
     found: dict[str, object] = {}
-    if isinstance(call, ast.Call):
-        for keyword in call.keywords:
-            if keyword.arg in ("triton_meta", "inductor_meta") and isinstance(keyword.value, ast.Dict):
-                found.update(_entries(keyword.value))
+    for opening in _TABLE.finditer(text):
+        found.update(_entries(text, opening.end()))
     return _metadata(headers[-1].group(1), found)
 
 
@@ -59,16 +59,42 @@ def pointee(metadata: KernelMetadata, parameter: str) -> str | None:
     return kind[1:] if kind.startswith("*") else None
 
 
-def _entries(table: ast.Dict) -> dict[str, object]:
-    """The entries of a metadata dict that are kept and are plain literals."""
+def _entries(text: str, start: int) -> dict[str, object]:
+    """The entries of the dict literal that opens before `start`, of those that are kept and are plain literals.
+
+    The dicts are long and mostly of no interest: only the kept values are parsed."""
     entries: dict[str, object] = {}
-    for key, value in zip(table.keys, table.values, strict=True):
-        if isinstance(key, ast.Constant) and key.value in _KEPT:
-            try:
-                entries[str(key.value)] = ast.literal_eval(value)
-            except (ValueError, TypeError, MemoryError, RecursionError):
-                continue
+    depth, key, begin = 1, "", -1
+    for token in _TOKEN.finditer(text, start):
+        if token.group(1) is not None:
+            if depth == 1 and token.group(1) in _KEPT:
+                _keep(entries, token.group(1), token.group(2))
+            continue
+        kind = token.group()[0]
+        if kind in "[{(":
+            depth += 1
+        elif kind in "]})":
+            depth -= 1
+        if depth > 1:
+            continue
+        if depth == 0 or kind == ",":
+            if key in _KEPT and begin >= 0:
+                _keep(entries, key, text[begin : token.start()])
+            key, begin = "", -1
+            if depth == 0:
+                break
+        elif kind == ":" and begin < 0:
+            begin = token.end()
+        elif kind in "'\"" and begin < 0:
+            key = token.group()[1:-1]
     return entries
+
+
+def _keep(entries: dict[str, object], key: str, text: str) -> None:
+    try:
+        entries[key] = ast.literal_eval(text.strip())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return
 
 
 def _metadata(heuristic: str, found: Mapping[str, object]) -> KernelMetadata:

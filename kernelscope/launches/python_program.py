@@ -147,9 +147,9 @@ class Program:
             return known[axis]
         index = self._state.inputs.get(tensor.storage)
         if index is None:
-            return self._state.define(name, "data-dependent")
+            return self._state.define(name, "data-dependent", 0 if extents == "size" else None)
         place = f"[{axis}]" if extents == "size" else f".stride({axis})"
-        return self._state.define(name, f"input{index}{place}")
+        return self._state.define(name, f"input{index}{place}", 0 if extents == "size" else None)
 
     def _dimension(self, node: ast.expr) -> tuple[Tensor, str, int] | None:
         match node:

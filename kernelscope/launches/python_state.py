@@ -40,12 +40,12 @@ class ProgramState:
     damaged: list[DamagedPart] = field(default_factory=list)
     conditions: list[HostExpression] = field(default_factory=list)
 
-    def define(self, name: str, source: str) -> HostSymbol:
+    def define(self, name: str, source: str, minimum: int | None = None) -> HostSymbol:
         """A symbol; a name that another source has taken gets a suffix."""
         unique, count = name, 2
         while unique in self.symbols and self.symbols[unique].source != source:
             unique, count = f"{name}_{count}", count + 1
-        self.symbols.setdefault(unique, Symbol(unique, source, None, None, origin=BoundOrigin.WRAPPER))
+        self.symbols.setdefault(unique, Symbol(unique, source, minimum, None, origin=BoundOrigin.WRAPPER))
         return HostSymbol(unique)
 
     def bound(self, name: str, low: int | None, high: int | None) -> None:

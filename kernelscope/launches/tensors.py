@@ -23,7 +23,7 @@ def unknown_tensor(name: str) -> Tensor:
 
 def renamed(tensor: Tensor, name: str) -> Tensor:
     """The same memory under another variable."""
-    return replace(tensor, name=name)
+    return tensor if tensor.name == name else replace(tensor, name=name)
 
 
 def viewed(base: Tensor, sizes: Sizes | None, strides: Sizes | None, offset: HostExpression | None) -> Tensor:

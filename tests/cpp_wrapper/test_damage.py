@@ -14,7 +14,8 @@ from kernelscope.launches.launch import ScalarArgument
 from tests.cpp_wrapper.wrappers import facts, wrapper_text
 
 NAMES = [
-    "layernorm.unbounded", "transpose.huge", "torch28/userkernel.unbounded", "cpp_wrappers/cond", "cpp_wrappers/memplan",
+    "layernorm.unbounded", "transpose.huge", "torch28/userkernel.unbounded", "cpp_wrappers/cond",
+    "cpp_wrappers/memplan",
 ]  # fmt: skip
 NO_WRAPPERS = ["", "\n", "}", "void AOTInductorModel::run_impl(", "static void call_x(", "\0" * 100, "é" * 100]
 

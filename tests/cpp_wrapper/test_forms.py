@@ -200,3 +200,16 @@ def test_a_launch_inside_a_profiling_scope_is_found() -> None:
     (only,) = facts("cpp_wrappers/profile").launches
     assert scalars(only) == {"xnumel": "(128 * s10) : int32_t"}
     assert only.num_warps is not None
+
+
+def test_a_size_is_never_negative() -> None:
+    found = wrapper(f"LAUNCH(arg0_1, s0{_TAIL}")
+    assert [(symbol.name, symbol.minimum) for symbol in found.symbols] == [("s0", 0)]
+
+
+def test_cpu_wrappers_have_no_launches_and_say_how_wide_their_loops_are() -> None:
+    kernel = 'extern "C"  void  cpp_fused_relu_0(const float* in_ptr0,\n    const int64_t ks0)\n{\n'
+    kernel += "    for(int64_t x0=static_cast<int64_t>(0L); x0<ks0; x0+=1) {\n    }\n}\n"
+    found = read_wrapper(kernel + "void AOTInductorModel::run_impl(\n    AtenTensorHandle* input_handles\n) {\n}\n", "w")
+    assert (found.device, found.launches, found.damaged) == ("cpu", (), ())
+    assert found.notes == ("1 C++ kernel loops with 64-bit counters on the CPU",)
