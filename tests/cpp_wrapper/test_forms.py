@@ -191,7 +191,7 @@ def test_a_size_that_is_a_multiple_is_named_by_its_factor() -> None:
 
 
 def test_an_autotuned_kernel_has_the_config_whose_grid_the_launcher_has() -> None:
-    launch_of_user = next(one for one in facts("cpp_wrappers/autotuned").launches if one.kernel == "addk")
+    launch_of_user = next(one for one in facts("cpp_wrappers/autotuned").launches if one.kernel == "add_scaled")
     assert launch_of_user.constexprs["BLOCK"] in (256, 512)
     assert str(launch_of_user.constexprs["BLOCK"]) in shown(launch_of_user.grid[0])
 
@@ -210,6 +210,7 @@ def test_a_size_is_never_negative() -> None:
 def test_cpu_wrappers_have_no_launches_and_say_how_wide_their_loops_are() -> None:
     kernel = 'extern "C"  void  cpp_fused_relu_0(const float* in_ptr0,\n    const int64_t ks0)\n{\n'
     kernel += "    for(int64_t x0=static_cast<int64_t>(0L); x0<ks0; x0+=1) {\n    }\n}\n"
-    found = read_wrapper(kernel + "void AOTInductorModel::run_impl(\n    AtenTensorHandle* input_handles\n) {\n}\n", "w")
+    run = "void AOTInductorModel::run_impl(\n    AtenTensorHandle* input_handles\n) {\n}\n"
+    found = read_wrapper(kernel + run, "w")
     assert (found.device, found.launches, found.damaged) == ("cpu", (), ())
     assert found.notes == ("1 C++ kernel loops with 64-bit counters on the CPU",)
