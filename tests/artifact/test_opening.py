@@ -102,6 +102,24 @@ def test_cache_folder_lists_each_kernel_once(tmp_path: Path) -> None:
     assert found == [(SourceRole.PYTHON_WRAPPER, "cwrapper.py"), (SourceRole.KERNEL, "cloose.py")]
 
 
+def test_real_cache_folder_lists_its_wrappers_alone() -> None:
+    artifact = open_artifact(str(FIXTURES / "extra" / "cache"))
+    found = [source.role for model in artifact.models for source in model.sources]
+    assert found == [SourceRole.PYTHON_WRAPPER] * 3
+    assert {model.device for model in artifact.models} == {"cuda"}
+    assert len(list((FIXTURES / "extra" / "cache").rglob("*.py"))) > len(found)
+
+
+def test_package_with_several_models_tells_the_cpu_model(tmp_path: Path) -> None:
+    artifact = open_artifact(str(FIXTURES / "extra" / "twomodels.unbounded.pt2"))
+    assert {model.name: model.device for model in artifact.models} == {"gpu": "cuda", "gpu2": "cuda", "cpu": "cpu"}
+
+
+@pytest.mark.parametrize("wrapper", sorted((FIXTURES / "extra").glob("*.py")), ids=lambda path: path.name)
+def test_every_python_wrapper_among_the_fixtures_opens(wrapper: Path) -> None:
+    assert open_artifact(str(wrapper)).kind is ArtifactKind.PYTHON_WRAPPER
+
+
 def test_debug_folder_lists_its_wrapper_and_not_the_graph_before_it(tmp_path: Path) -> None:
     folder = tmp_path / "torch_compile_debug" / "run_1" / "torchinductor" / "model__0_inference_0.0"
     folder.mkdir(parents=True)
