@@ -59,28 +59,10 @@ def claims_of(requirement: Requirement) -> RequirementClaims | None:
 def _missing(requirement: Requirement) -> tuple[UnknownReason, str]:
     evaluator = requirement.evaluator
     if evaluator is not None:
-        for number in sorted(_all_atoms(requirement.obligation.space, requirement.obligation.exact)):
+        for number in sorted(requirement.obligation.space.atoms_below(requirement.obligation.exact)):
             if number in evaluator.unfollowed:
                 return evaluator.unfollowed[number]
     return UnknownReason.WEAK_PROOF, "no bound of this expression in sizes was found"
-
-
-def _all_atoms(space: Space, polynomial: Polynomial) -> set[int]:
-    """The atoms of a polynomial and of the quotients, remainders and extremes in it."""
-    found: set[int] = set()
-    waiting = list(polynomial.atoms())
-    while waiting:
-        number = waiting.pop()
-        if number in found:
-            continue
-        found.add(number)
-        atom = space.atoms[number]
-        for pair in (atom.quotient, atom.remainder):
-            for part in pair or ():
-                waiting.extend(part.atoms())
-        if atom.extremes is not None:
-            waiting.extend(atom.extremes[0].atoms() | atom.extremes[1].atoms())
-    return found
 
 
 def unfollowed_reason(requirement: Requirement) -> tuple[UnknownReason, str] | None:
@@ -88,7 +70,7 @@ def unfollowed_reason(requirement: Requirement) -> tuple[UnknownReason, str] | N
     evaluator = requirement.evaluator
     if evaluator is None:
         return None
-    numbers = _all_atoms(requirement.obligation.space, requirement.obligation.exact)
+    numbers = requirement.obligation.space.atoms_below(requirement.obligation.exact)
     return next((evaluator.unfollowed[n] for n in sorted(numbers) if n in evaluator.unfollowed), None)
 
 

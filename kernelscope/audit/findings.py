@@ -10,7 +10,7 @@ from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
 from kernelscope.audit.host import LaunchModel
 from kernelscope.audit.launch_analysis import LaunchAnalysis, Violation
-from kernelscope.audit.reachable import children
+from kernelscope.kernel_reader.nodes import operands
 from kernelscope.audit.results import (
     Consequence,
     Finding,
@@ -420,7 +420,7 @@ def _integer_made_float(node: Node, depth: int = 0) -> Cast | None:
     if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and node.operand.type.is_integer:
         if isinstance(node.type, ScalarType) and not node.type.is_integer and node.type.bits < 64:
             return node
-    for child in children(node):
+    for child in operands(node):
         found = _integer_made_float(child, depth + 1)
         if found is not None:
             return found
@@ -478,7 +478,7 @@ def _ranged(
         fits = low is not None and high is not None and node.type.minimum <= low and high <= node.type.maximum
     below: tuple[RangedNode, ...] = ()
     if depth < 5 and isinstance(node, Binary | Cast) and isinstance(node.type, ScalarType) and node.type.is_integer:
-        parts = children(node)
+        parts = operands(node)
         if not (isinstance(node, Binary) and node.operator in (BinaryOperator.AND, BinaryOperator.OR)):
             below = tuple(_ranged(text, evaluator, part, coordinates, model, depth + 1) for part in parts)
     return RangedNode(text.slice(node.span), node.type.name, low, high, fits, below)

@@ -35,7 +35,7 @@ class GridClaim:
 
     def fails_at(self, sizes: Mapping[int, int]) -> bool:
         """Does the value exceed its limit at these sizes? Its exact value is known at a point."""
-        return self.value_at(sizes) > self.limit
+        return self.model.is_known(self.value) and self.value_at(sizes) > self.limit
 
     def value_at(self, sizes: Mapping[int, int]) -> int:
         self.model.space.set_box({n: (v, v) for n, v in sizes.items()})
@@ -50,8 +50,10 @@ def grid_claims(model: LaunchModel, program: IndexProgram) -> list[GridClaim]:
     if model.launch.launcher is Launcher.TRITON:
         product = model.grid[0] * model.grid[1] * model.grid[2]
         result += _claim(model, "KS304", None, product, (1 << 31) - 1, "product of the grid dimensions")
+    seen: set[Polynomial] = set(model.grid)
     for conversion in model.grid_conversions:
-        if conversion.value not in model.grid:
+        if conversion.value not in seen:
+            seen.add(conversion.value)
             result += _claim(
                 model, "KS303", None, conversion.value, conversion.limits[1], "intermediate of the grid",
                 expression=conversion.expression, type_=conversion.type,

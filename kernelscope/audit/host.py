@@ -175,6 +175,14 @@ class LaunchModel:
     unknown: dict[int, HostUnknown]
     grid_conversions: list[HostConversion] = field(default_factory=list)
 
+    def is_known(self, value: Polynomial) -> bool:
+        """Is a value made of size symbols only, none of them unknown?"""
+        return not (self.space.atoms_below(value) & self.unknown.keys())
+
+    def sizes_box(self) -> dict[int, tuple[int, int]]:
+        """The ranges of the size symbols (not of unknown values)."""
+        return {number: self.space.box[number] for number in self.symbols.values()}
+
     @property
     def symbol_names(self) -> dict[int, str]:
         return {number: name for name, number in self.symbols.items()}
@@ -204,6 +212,7 @@ def model_of(
             case TensorArgument(name, tensor):
                 tensors[name] = tensor
     extents = {name: extent for name, t in tensors.items() if (extent := _extent(reader, t)) is not None}
+    extents = {name: extent for name, extent in extents.items() if not extent.atoms() & reader.unknown.keys()}
     values = {
         name: (reader.read(t.values[0]), reader.read(t.values[1])) for name, t in tensors.items() if t.values is not None
     }

@@ -74,7 +74,7 @@ class LaunchAnalyser:
         self.symbols = symbols
         self.model = model_of(launch, symbols, ranges, device_memory)
         self.prover = Prover(self.model.space, self.model.memory, self.model.steps)
-        self.box: dict[int, Range] = dict(self.model.space.box)
+        self.box: dict[int, Range] = self.model.sizes_box()
         inside = self.prover.contracted(self.box)
         self.model.space.set_box(inside if inside is not None else self.box)
         collected = Collector(program, self.model).collect()
@@ -183,13 +183,7 @@ class LaunchAnalyser:
         found: set[int] = set()
         for claim in claims:
             for candidate in claim.candidates:
-                waiting = list(candidate.atoms())
-                while waiting:
-                    atom = claim.space.atoms[waiting.pop()]
-                    if atom.is_symbol:
-                        found.add(atom.number)
-                    for pair in (atom.quotient, atom.remainder, (atom.extremes or ())[:2]):
-                        waiting.extend(n for part in pair or () for n in part.atoms())  # type: ignore[union-attr]
+                found |= claim.space.atoms_below(candidate)
         return sorted(found & set(self.box))
 
     def _holds_at(self, claims: Sequence[Claim], sizes: Mapping[int, int]) -> bool:

@@ -10,7 +10,7 @@ from kernelscope.audit.conditions import Literal
 from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obligation, Use, operand_coordinates
 from kernelscope.audit.host import LaunchModel
 from kernelscope.bounds.polynomial import Polynomial
-from kernelscope.bounds.space import Space
+from kernelscope.bounds.space import LARGEST_SIZE, Space
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Absolute,
@@ -266,14 +266,14 @@ class Collector:
     def _buffer(
         self, access: Access, base: Argument | None, offset: Polynomial
     ) -> tuple[Polynomial, Polynomial] | None:
-        if base is None or base.name not in self.model.extents:
+        if base is None:
             return None
         pointer = access.pointer.type
         if not isinstance(pointer, PointerType) or not isinstance(base.type, PointerType):
             return None
         if pointer.element.item_bytes != base.type.element.item_bytes:
             return None
-        return offset, self.model.extents[base.name]
+        return offset, self.model.extents.get(base.name, Polynomial.constant(LARGEST_SIZE))
 
     # -- stored values ----------------------------------------------------------------------------------------------
 

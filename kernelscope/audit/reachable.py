@@ -4,24 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernelscope.triton_source.index_program import (
-    Absolute,
-    Argument,
-    Binary,
-    Broadcast,
-    Carried,
-    Cast,
-    ExpandDims,
-    IndexProgram,
-    Invert,
-    Negate,
-    Node,
-    Opaque,
-    Permute,
-    PointerAdd,
-    Reduce,
-    Where,
-)
+from kernelscope.triton_source.index_program import Argument, IndexProgram, Node
+from kernelscope.kernel_reader.nodes import operands
 
 
 def roots(program: IndexProgram) -> Iterator[Node]:
@@ -37,27 +21,6 @@ def roots(program: IndexProgram) -> Iterator[Node]:
         yield assertion.condition
 
 
-def children(node: Node) -> tuple[Node, ...]:
-    """The operands of a node."""
-    match node:
-        case Binary(_, left, right):
-            return left, right
-        case (
-            Negate() | Invert() | Absolute() | Cast() | ExpandDims() | Broadcast() | Permute() | Reduce()
-        ):
-            return (node.operand,)
-        case Where(condition, if_true, if_false):
-            return condition, if_true, if_false
-        case PointerAdd(pointer, offset):
-            return pointer, offset
-        case Carried():
-            return node.initial, node.step
-        case Opaque():
-            return node.operands
-        case _:
-            return ()
-
-
 def reachable(program: IndexProgram) -> Iterator[Node]:
     """Every node below the roots, once."""
     seen: set[int] = set()
@@ -67,7 +30,7 @@ def reachable(program: IndexProgram) -> Iterator[Node]:
         if id(node) not in seen:
             seen.add(id(node))
             yield node
-            waiting.extend(children(node))
+            waiting.extend(operands(node))
 
 
 def arguments_used(program: IndexProgram) -> list[Argument]:

@@ -353,11 +353,12 @@ def _failed(kernel: Readable, launches: list[Launch], error: KernelscopeError) -
 
 def _index_width(choice: ProgramChoice) -> int | None:
     """Width of the arithmetic on program ids: 64 where every product with one is int64."""
-    from kernelscope.audit.reachable import children, reachable
+    from kernelscope.audit.reachable import reachable
+    from kernelscope.kernel_reader.nodes import operands
 
     widths: set[int] = set()
     for node in reachable(choice.programs[0]):
-        for child in children(node):
+        for child in operands(node):
             if isinstance(child, ProgramId) and isinstance(node.type, ScalarType) and node.type.bits > 1:
                 widths.add(node.type.bits)
     return min(widths, default=None)
@@ -408,7 +409,7 @@ def _wrapper_bounds(
             value = values[other.name]
             least = other.minimum or 0
             if other is symbol:
-                ranges[other.name] = (least, NO_LIMIT - 1 if other.maximum is None else max(NO_LIMIT - 1, other.maximum))
+                ranges[other.name] = (least, NO_LIMIT - 1)
             else:
                 ranges[other.name] = (value, value) if value is not None else (least, least)
         best: int | None = None

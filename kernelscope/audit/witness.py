@@ -63,7 +63,7 @@ class WitnessSearch:
         self.space.set_box({n: (v, v) for n, v in sizes.items()})
         model.space.set_box({n: (v, v) for n, v in sizes.items()})
         self.grid = tuple(self._number(g) for g in model.grid)
-        self.arguments = {name: self._number(p) for name, p in model.arguments.items()}
+        self.arguments = {name: self._number(p) for name, p in model.arguments.items() if model.is_known(p)}
         self.machine = {name: self._narrowed(name, value) for name, value in self.arguments.items()}
 
     def _number(self, polynomial: Polynomial) -> int:

@@ -106,6 +106,23 @@ class Space:
     def is_of_sizes(self, polynomial: Polynomial) -> bool:
         return all(self.atoms[a].of_sizes for a in polynomial.atoms())
 
+    def atoms_below(self, polynomial: Polynomial) -> set[int]:
+        """The atoms of a polynomial, and those that its quotients, remainders and extremes are made of."""
+        found: set[int] = set()
+        waiting = list(polynomial.atoms())
+        while waiting:
+            number = waiting.pop()
+            if number in found:
+                continue
+            found.add(number)
+            atom = self.atoms[number]
+            parts = [*(atom.quotient or ()), *(atom.remainder or ())]
+            if atom.extremes is not None:
+                parts += [atom.extremes[0], atom.extremes[1]]
+            for part in parts:
+                waiting.extend(part.atoms())
+        return found
+
     def assume_non_negative(self, polynomial: Polynomial) -> None:
         """Add the fact `polynomial >= 0` as a bound of each atom in it."""
         for number in polynomial.atoms():
