@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from kernelscope.audit.host import LaunchModel, extreme_atom
+from kernelscope.audit.host import GRID_LIMITS, LaunchModel, extreme_atom
 from kernelscope.bounds.polynomial import ONE, ZERO, Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
 from kernelscope.triton_source.index_program import (
@@ -222,7 +222,8 @@ class Evaluator:
 
     def program_id(self, axis: int) -> Polynomial:
         if axis not in self.program_atoms:
-            atom = self.space.new_atom(f"program_id({axis})", 0)
+            # a grid beyond CUDA's limit is never launched: that is a finding of its own
+            atom = self.space.new_atom(f"program_id({axis})", 0, GRID_LIMITS[axis] - 1)
             atom.uppers.append(self.model.grid[axis] - ONE)
             atom.lowers.append(ZERO)
             self.program_atoms[axis] = atom.number

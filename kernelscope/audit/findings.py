@@ -128,7 +128,7 @@ def _locate(text: KernelText, analysis: LaunchAnalysis, violation: Violation) ->
     code = _CODE_OF_USE[obligation.use]
     if isinstance(node, Argument) and loop is None:
         code = "KS301"
-        observer = obligation.observer if obligation.node is node else obligation.node
+        observer = obligation.observer if _through_shapes(obligation.node) is node else obligation.node
         span = observer.span if observer is not None else node.span
         return _Located(code, span, node.name, node.type.name, violation, analysis)
     if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and isinstance(node.type, ScalarType):

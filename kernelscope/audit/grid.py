@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.reachable import arguments_used
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.proof import Claim
@@ -13,9 +13,6 @@ from kernelscope.launches.host_expression import HostExpression, HostType
 from kernelscope.launches.launch import Launcher, ScalarArgument
 from kernelscope.triton_source.index_program import IndexProgram
 from kernelscope.triton_source.scalar_types import ScalarType
-
-#: CUDA C++ Programming Guide, technical specifications: maximum x-, y- and z-dimension of a grid of thread blocks.
-GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
 
 
 @dataclass(frozen=True, slots=True)

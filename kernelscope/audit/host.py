@@ -21,6 +21,9 @@ from kernelscope.launches.host_expression import (
 from kernelscope.launches.launch import Launch, ScalarArgument, Symbol, Tensor, TensorArgument
 from kernelscope.triton_source.scalar_types import from_signature
 
+#: CUDA C++ Programming Guide, technical specifications: maximum x-, y- and z-dimension of a grid of thread blocks.
+GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
+
 _C_RANGES = {
     HostType.INT32: (-(1 << 31), (1 << 31) - 1),
     HostType.UINT32: (0, (1 << 32) - 1),

@@ -379,7 +379,7 @@ class Collector:
             return
         for evaluator in self._base_contexts(loop.guards, loop.loops):
             self._in_cases(evaluator, lambda e: self._loop_bounds(e, loop), None)
-            self._drain(evaluator, None, None, loop)
+            self._drain(evaluator, None)
 
     def _loop_bounds(self, evaluator: Evaluator, loop: Loop) -> None:
         """The bounds are exact, and so is the counter one step past the last iteration, where the loop ends."""
@@ -387,10 +387,12 @@ class Collector:
         evaluator.use = Use.LOOP
         start, end, step = (evaluator.observe(n, (), None) for n in (loop.start, loop.end, loop.step))
         trips = evaluator.trip_count(loop)
+        if evaluator.space.sign_range(step)[1] <= -1:  # triton runs it upwards from the end
+            start, end, step = end, start, -step
         last = start + step * trips if trips is not None else end + step
-        evaluator.obligations.append(
-            Obligation(loop.end, None, last, loop.counter_type, Use.LOOP, evaluator.space, ())
-        )
+        self._drain(evaluator, None)
+        overshoot = Obligation(loop.end, None, last, loop.counter_type, Use.LOOP, evaluator.space, ())
+        self.result.requirements.append(Requirement(overshoot, None, loop, None, evaluator))
         evaluator.use = Use.ADDRESS
 
     def _branch_condition(self, evaluator: Evaluator, condition: Node) -> None:

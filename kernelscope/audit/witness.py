@@ -13,7 +13,7 @@ from itertools import islice, product
 
 from kernelscope.audit import conditions
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
-from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.obligations import Requirement
 from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator
 from kernelscope.audit.results import Consequence
@@ -23,7 +23,6 @@ from kernelscope.launches.launch import ScalarArgument
 from kernelscope.triton_source.index_program import Access, IndexProgram, Node
 from kernelscope.triton_source.scalar_types import ScalarType
 
-GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
 _MOST_CANDIDATES = 3000
 _TARGETS = 10
 
@@ -89,9 +88,43 @@ class WitnessSearch:
         if self.requirement.loop is not None:
             return self._loop_failure()
         for values in islice(self._candidates(), _MOST_CANDIDATES):
-            if self.failure(values) is not None:
-                return self.failure(self._smallest(values))
+            for trial in (values, self._clamped(values)):
+                if trial is not None and self.failure(trial) is not None:
+                    return self.failure(self._smallest(trial))
         return None
+
+    def _clamped(self, values: dict[int, int]) -> dict[int, int] | None:
+        """The candidate with its lanes (then iterations) lowered until the exact program's mask holds."""
+        access = self.requirement.access
+        if access is None or self._is_live(values):
+            return None
+        for number in [*self.evaluator.lane_atoms.values(), *self.evaluator.loop_atoms.values()]:
+            if number not in values:
+                continue
+            low, high = self.space.range_of_atom(number)[0], values[number]
+            if not self._is_live({**values, number: low}):
+                continue
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if self._is_live({**values, number: middle}) else (low, middle)
+            return {**values, number: low}
+        return None
+
+    def _is_live(self, values: Mapping[int, int]) -> bool:
+        access = self.requirement.access
+        assert access is not None
+        try:
+            exact = PointEvaluator(self.program, self._point(values), wrapping=False)
+            return _live(exact, access, self._access_lanes(values))
+        except (NotEvaluable, RecursionError):
+            return False
+
+    def _point(self, values: Mapping[int, int]) -> Point:
+        evaluator = self.evaluator
+        ids = tuple(values.get(evaluator.program_atoms.get(axis, -1), 0) for axis in range(3))
+        iterations = {loop: values.get(n, 0) for loop, n in evaluator.loop_atoms.items()}
+        loaded = {evaluator.loaded_atoms[n][0]: v for n, v in values.items() if n in evaluator.loaded_atoms}
+        return Point(ids, self.grid, self.arguments, self.machine, iterations, loaded)  # type: ignore[arg-type]
 
     def _loop_failure(self) -> Failure | None:
         obligation = self.requirement.obligation
@@ -105,16 +138,7 @@ class WitnessSearch:
         assert loop is not None
         lanes: tuple[int, ...] = ()
         wrapped = obligation.type.wrap(exact)
-        consequence = Consequence.ENDLESS_LOOP
-        if obligation.node is not loop.end or obligation.exact is not self._overshoot():
-            consequence = Consequence.WRONG_RESULT  # the bound itself wraps: the loop runs too few times
-        return Failure((0, 0, 0), lanes, {}, {}, exact, wrapped, obligation.node, consequence)
-
-    def _overshoot(self) -> Polynomial | None:
-        """The overshoot obligation is the one whose exact value is not the node's own value."""
-        obligation = self.requirement.obligation
-        own = self.evaluator._values.get((id(obligation.node), ()))
-        return obligation.exact if own is None or own != obligation.exact else None
+        return Failure((0, 0, 0), lanes, {}, {}, exact, wrapped, obligation.node, Consequence.ENDLESS_LOOP)
 
     def _atoms(self) -> dict[int, tuple[int, int]]:
         """The free atoms (program ids, iterations, lanes, loaded values) with their numeric ranges here."""
@@ -250,11 +274,7 @@ class WitnessSearch:
             return None
 
     def _failure(self, values: Mapping[int, int]) -> Failure | None:
-        evaluator, program = self.evaluator, self.program
-        ids = tuple(values.get(evaluator.program_atoms.get(axis, -1), 0) for axis in range(3))
-        iterations = {loop: values.get(n, 0) for loop, n in evaluator.loop_atoms.items()}
-        loaded = {evaluator.loaded_atoms[n][0]: v for n, v in values.items() if n in evaluator.loaded_atoms}
-        point = Point(ids, self.grid, self.arguments, self.machine, iterations, loaded)  # type: ignore[arg-type]
+        program, point = self.program, self._point(values)
         exact = PointEvaluator(program, point, wrapping=False)
         machine = PointEvaluator(program, point, wrapping=True)
         obligation = self.requirement.obligation
@@ -262,17 +282,17 @@ class WitnessSearch:
         right, wrong = exact.value(obligation.node, lanes), machine.value(obligation.node, lanes)
         if right == wrong or obligation.type.minimum <= right <= obligation.type.maximum:
             return None
-        if not self._runs(exact, iterations, values):
+        if not self._runs(exact, point.iterations, values):
             return None
         consequence = self._effect(exact, machine, values, lanes)
         if consequence is None:
             return None
         node, shown, shown_wrong = innermost(exact, machine, obligation.node, lanes)
         return Failure(
-            ids,  # type: ignore[arg-type]
+            point.program_id,
             self._access_lanes(values) if self.requirement.access is not None else lanes,
-            {program.loops[i].name: k for i, k in iterations.items()},
-            self._loaded_names(loaded),
+            {program.loops[i].name: k for i, k in point.iterations.items()},
+            self._loaded_names(point.loaded),
             shown,
             shown_wrong,
             node,
@@ -315,7 +335,7 @@ class WitnessSearch:
     ) -> Consequence | None:
         use, access = self.requirement.obligation.use, self.requirement.access
         if access is None:
-            return self._condition_effect(exact, machine, lanes)
+            return self._control_effect(exact, machine)
         here = self._access_lanes(values)
         live, machine_live = _live(exact, access, here), _live(machine, access, here)
         if not live and not machine_live:
@@ -335,12 +355,12 @@ class WitnessSearch:
         extent = self.model.extents.get(base) if base is not None else None
         return offset < 0 or (extent is not None and offset >= self._number(extent))
 
-    def _condition_effect(
-        self, exact: PointEvaluator, machine: PointEvaluator, lanes: tuple[int, ...]
-    ) -> Consequence | None:
-        for observation in self.program.observations:
+    def _control_effect(self, exact: PointEvaluator, machine: PointEvaluator) -> Consequence | None:
+        """A branch taken otherwise, or a loop with other bounds."""
+        bounds = [n for loop in self.program.loops for n in (loop.start, loop.end, loop.step) if n is not None]
+        for node in [*(o.condition for o in self.program.observations), *bounds]:
             try:
-                if exact.value(observation.condition, ()) != machine.value(observation.condition, ()):
+                if exact.value(node, ()) != machine.value(node, ()):
                     return Consequence.WRONG_RESULT
             except NotEvaluable:
                 continue
