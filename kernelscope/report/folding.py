@@ -1,0 +1,77 @@
+"""Kernels with the same findings, shown once: a deep network repeats its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kernelscope.audit.results import KernelResult, Note, UnknownFinding, UnsafeFinding
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeFold:
+    """A kernel with its unsafe findings, and the other kernels that have the same ones."""
+
+    kernel: KernelResult
+    findings: tuple[UnsafeFinding, ...]
+    also: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownFold:
+    kernel: KernelResult | None  # None: of the model itself
+    finding: UnknownFinding
+    also: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFold:
+    note: Note
+    kernels: tuple[str, ...]
+
+
+def unsafe_folds(kernels: Sequence[KernelResult]) -> list[UnsafeFold]:
+    """The one that the smallest tensors trigger comes first."""
+    groups: dict[object, list[tuple[KernelResult, tuple[UnsafeFinding, ...]]]] = {}
+    for kernel in kernels:
+        findings = tuple(finding for finding in kernel.findings if isinstance(finding, UnsafeFinding))
+        if findings:
+            key = tuple((f.code, f.expression, f.type, f.condition, f.consequence) for f in findings)
+            groups.setdefault(key, []).append((kernel, findings))
+    folds = [
+        UnsafeFold(group[0][0], group[0][1], _names(kernel for kernel, _ in group[1:])) for group in groups.values()
+    ]
+    return sorted(folds, key=_smallest_trigger)
+
+
+def _smallest_trigger(fold: UnsafeFold) -> float:
+    sizes = [f.smallest_trigger_bytes for f in fold.findings if f.smallest_trigger_bytes is not None]
+    return min(sizes, default=float("inf"))
+
+
+def unknown_folds(kernels: Sequence[KernelResult], of_model: Sequence[UnknownFinding]) -> list[UnknownFold]:
+    """Those of the model itself come first: they may be why a kernel is missing."""
+    folds = [UnknownFold(None, finding, ()) for finding in of_model]
+    groups: dict[object, list[tuple[KernelResult, UnknownFinding]]] = {}
+    for kernel in kernels:
+        for finding in kernel.findings:
+            if isinstance(finding, UnknownFinding):
+                key = (finding.code, finding.expression, finding.reason, finding.detail)
+                groups.setdefault(key, []).append((kernel, finding))
+    folds += [
+        UnknownFold(group[0][0], group[0][1], _names(kernel for kernel, _ in group[1:])) for group in groups.values()
+    ]
+    return folds
+
+
+def note_folds(kernels: Sequence[KernelResult]) -> list[NoteFold]:
+    groups: dict[object, list[tuple[KernelResult, Note]]] = {}
+    for kernel in kernels:
+        for finding in kernel.findings:
+            if isinstance(finding, Note):
+                groups.setdefault((finding.code, finding.detail), []).append((kernel, finding))
+    return [NoteFold(group[0][1], _names(kernel for kernel, _ in group)) for group in groups.values()]
+
+
+def _names(kernels: Iterable[KernelResult]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kernel.name for kernel in kernels))

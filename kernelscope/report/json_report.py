@@ -1,0 +1,240 @@
+"""Results as JSON, schema 1: `docs/schema/audit-1.json` and `bounds-1.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from kernelscope import __version__
+from kernelscope.audit.results import (
+    ArtifactResult,
+    Assumptions,
+    AuditResult,
+    BoundsResult,
+    Consequence,
+    Finding,
+    KernelResult,
+    Location,
+    ModelResult,
+    Note,
+    Proof,
+    RangedNode,
+    UnknownFinding,
+    UnsafeFinding,
+)
+from kernelscope.launches.expression_text import argument_text, host_expression_text
+from kernelscope.launches.launch import Launch, Symbol
+from kernelscope.report.totals import totals_of
+
+SCHEMA = 1
+
+Json = Mapping[str, object]
+
+
+def audit_json(result: AuditResult, command: Sequence[str]) -> str:
+    """An audit's result as JSON text; `command` is how the program was called."""
+    return _dump(
+        {
+            "schema": SCHEMA,
+            "tool": _tool(command),
+            "assumptions": _assumptions(result.assumptions),
+            "totals": totals_of(result).by_word(),
+            "artifacts": [_artifact(artifact) for artifact in result.artifacts],
+        }
+    )
+
+
+def bounds_json(result: BoundsResult, command: Sequence[str]) -> str:
+    """The result of `kernelscope bounds` as JSON text. A size without a proved limit is in `unknown` only."""
+    largest = {name: value for name, value in result.largest_safe.items() if name not in result.unknown}
+    return _dump(
+        {
+            "schema": SCHEMA,
+            "tool": _tool(command),
+            "fixed": dict(sorted(result.fixed.items())),
+            "largest_safe": dict(sorted(largest.items())),
+            "unknown": dict(sorted(result.unknown.items())),
+        }
+    )
+
+
+def _dump(document: Json) -> str:
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _tool(command: Sequence[str]) -> Json:
+    return {"name": "kernelscope", "version": __version__, "command": list(command)}
+
+
+def _assumptions(assumptions: Assumptions) -> Json:
+    return {
+        "device_memory_bytes": assumptions.device_memory_bytes,
+        "bounds": [
+            {"symbol": b.symbol, "minimum": b.minimum, "maximum": b.maximum, "origin": b.origin.value}
+            for b in assumptions.bounds
+        ],
+        "rules": list(assumptions.rules),
+    }
+
+
+def _artifact(artifact: ArtifactResult) -> Json:
+    return {
+        "path": artifact.path,
+        "verdict": artifact.verdict.word,
+        "error": artifact.error,
+        "models": [_model(model) for model in artifact.models],
+    }
+
+
+def _model(model: ModelResult) -> Json:
+    return {
+        "name": model.name,
+        "verdict": model.verdict.word,
+        "device": model.device,
+        "symbols": {symbol.name: _symbol(symbol) for symbol in model.symbols},
+        "largest_safe": dict(model.largest_safe),
+        "kernels": [_kernel(kernel) for kernel in model.kernels],
+        "findings": _findings(model.findings),
+        "notes": list(model.notes),
+    }
+
+
+def _symbol(symbol: Symbol) -> Json:
+    """`declared` is what bounds the size apart from Inductor's own assumption; `origin` says who gave it."""
+    return {
+        "source": symbol.source,
+        "declared": [symbol.minimum, symbol.maximum],
+        "assumed_by_inductor": symbol.assumed_by_inductor,
+        "origin": symbol.origin.value,
+        "step": symbol.step,
+    }
+
+
+def _kernel(kernel: KernelResult) -> Json:
+    return {
+        "name": kernel.name,
+        "verdict": kernel.verdict.word,
+        "index_width": kernel.index_width,
+        "launches": [_launch(launch) for launch in kernel.launches],
+        "findings": _findings(kernel.findings),
+        "proofs": [_proof(proof) for proof in kernel.proofs],
+        "notes": [_note(finding) for finding in kernel.findings if isinstance(finding, Note)],
+    }
+
+
+def _launch(launch: Launch) -> Json:
+    return {
+        "index": launch.index,
+        "grid": [host_expression_text(dimension) for dimension in launch.grid],
+        "arguments": {argument.name: argument_text(argument) for argument in launch.arguments},
+        "constexprs": dict(launch.constexprs),
+        "source_nodes": list(launch.source_nodes),
+        "original_aten": list(launch.original_aten),
+        "conditions": [host_expression_text(condition) for condition in launch.conditions],
+        "file": launch.position.file,
+        "line": launch.position.line,
+    }
+
+
+def _findings(findings: Iterable[Finding]) -> list[Json]:
+    documents: list[Json] = []
+    for finding in findings:
+        match finding:
+            case UnsafeFinding():
+                documents.append(_unsafe(finding))
+            case UnknownFinding():
+                documents.append(_unknown(finding))
+            case Note():
+                pass
+    return documents
+
+
+def _unsafe(finding: UnsafeFinding) -> Json:
+    return {
+        "id": finding.id,
+        "code": finding.code,
+        "verdict": "unsafe",
+        **_place(finding.location),
+        "expression": finding.expression,
+        "type": finding.type,
+        "condition": finding.condition,
+        "largest_safe": dict(finding.largest_safe),
+        "witness": _witness(finding),
+        "consequence": finding.consequence.value,
+        "smallest_trigger_bytes": finding.smallest_trigger_bytes,
+        "patch": "none",
+        "explanation": finding.explanation,
+        "launches": list(finding.launch_indices),
+        "tree": None if finding.tree is None else _tree(finding.tree),
+    }
+
+
+def _witness(finding: UnsafeFinding) -> Json:
+    """A kernel that does not compile computes nothing, so there are no values to tell."""
+    witness = finding.witness
+    runs = finding.consequence is not Consequence.DOES_NOT_COMPILE
+    return {
+        "symbols": dict(witness.symbols),
+        "program_id": list(witness.program_id),
+        "lane": list(witness.lane),
+        "loop": dict(witness.loop),
+        "loaded": dict(witness.loaded),
+        "exact": witness.exact if runs else None,
+        "wrapped": witness.wrapped if runs else None,
+    }
+
+
+def _unknown(finding: UnknownFinding) -> Json:
+    return {
+        "id": finding.id,
+        "code": finding.code,
+        "verdict": "unknown",
+        **_place(finding.location),
+        "expression": finding.expression,
+        "type": finding.type,
+        "reason": finding.reason.value,
+        "detail": finding.detail,
+        "launches": list(finding.launch_indices),
+    }
+
+
+def _note(note: Note) -> Json:
+    return {
+        "id": note.id,
+        "code": note.code,
+        **_place(note.location),
+        "expression": note.expression,
+        "detail": note.detail,
+        "launches": list(note.launch_indices),
+    }
+
+
+def _place(location: Location) -> Json:
+    return {
+        "file": location.file,
+        "line": location.line,
+        "column": location.column,
+        "end_column": location.end_column,
+    }
+
+
+def _tree(node: RangedNode) -> Json:
+    return {
+        "text": node.text,
+        "type": node.type,
+        "minimum": node.minimum,
+        "maximum": node.maximum,
+        "fits": node.fits,
+        "children": [_tree(child) for child in node.children],
+    }
+
+
+def _proof(proof: Proof) -> Json:
+    return {
+        "expression": proof.expression,
+        **_place(proof.location),
+        "type": proof.type,
+        "bound": proof.bound,
+        "largest_value": proof.largest_value,
+        "limit": proof.limit,
+    }
