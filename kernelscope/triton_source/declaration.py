@@ -1,0 +1,171 @@
+"""What a kernel's text declares: its parameters, its decorator's facts, the functions and constants around it."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kernelscope.errors import KernelscopeError
+from kernelscope.triton_source.interpreter.spans import SpanMap
+from kernelscope.triton_source.literals import read_keywords
+
+_PARSE_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelDeclaration:
+    """One kernel of a text. `signature` and `constants` are the decorator's, by parameter; `divisibility` the
+    parameters that a config promises to be multiples of a number."""
+
+    name: str
+    parameters: tuple[str, ...]
+    constexpr_parameters: frozenset[str]
+    defaults: Mapping[str, ast.expr]
+    heuristic: str | None
+    signature: Mapping[str, str]
+    constants: Mapping[str, object]
+    divisibility: Mapping[str, int]
+    inductor_meta: Mapping[str, object]
+    size_hints: Mapping[str, object]
+    line: int
+    function: ast.FunctionDef
+    functions: Mapping[str, ast.FunctionDef]
+    module_constants: Mapping[str, ast.expr]
+    imports: Mapping[str, str]
+    spans: SpanMap
+
+    @property
+    def parameter_nodes(self) -> Iterator[tuple[str, ast.arg]]:
+        """Each parameter with its place."""
+        return ((node.arg, node) for node in _arguments(self.function))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Module:
+    functions: Mapping[str, ast.FunctionDef]
+    constants: Mapping[str, ast.expr]
+    imports: Mapping[str, str]
+    spans: SpanMap
+
+
+def read_declarations(text: str) -> tuple[KernelDeclaration, ...]:
+    """The kernels of a text, in order: those under one of Inductor's decorators, else every jitted function that no
+    other one calls. Nothing is executed. Raises KernelscopeError where the text is not Python."""
+    tree, indent, parsed = _parsed(text)
+    module = _read_module(tree, SpanMap(parsed, indent))
+    jitted = [f for f in module.functions.values() if any(map(_is_jit, f.decorator_list))]
+    entries = [f for f in jitted if _heuristic(f) is not None]
+    if not entries:
+        called = set(_called_names(jitted))
+        entries = [f for f in jitted if f.name not in called] or jitted
+    return tuple(_declaration(function, module) for function in entries)
+
+
+def _parsed(text: str) -> tuple[ast.Module, int, str]:
+    indent = 0
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    if first[:1] in (" ", "\t"):
+        dedented = textwrap.dedent(text)
+        kept = next((line for line in dedented.split("\n") if line.strip()), "")
+        text, indent = dedented, len(first) - len(kept)
+    try:
+        return ast.parse(text), indent, text
+    except _PARSE_FAILURES as error:
+        line = error.lineno if isinstance(error, SyntaxError) and error.lineno else 1
+        reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
+        raise KernelscopeError(
+            f"not valid Python: {reason}", where=f"line {line}", try_this="the source is damaged or truncated"
+        ) from None
+
+
+def _read_module(tree: ast.Module, spans: SpanMap) -> _Module:
+    functions: dict[str, ast.FunctionDef] = {}
+    constants: dict[str, ast.expr] = {}
+    imports: dict[str, str] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.FunctionDef(name=name):
+                functions[name] = statement
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                constants[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                constants[name] = value
+            case ast.Import(names=aliases):
+                for alias in aliases:
+                    imports[alias.asname or alias.name.partition(".")[0]] = (
+                        alias.name if alias.asname else alias.name.partition(".")[0]
+                    )
+            case ast.ImportFrom(module=str(source), names=aliases):
+                for alias in aliases:
+                    imports[alias.asname or alias.name] = f"{source}.{alias.name}"
+            case _:
+                pass
+    return _Module(functions, constants, imports, spans)
+
+
+def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(target, ast.Attribute) and target.attr == "jit" or isinstance(target, ast.Name) and target.id == "jit"
+
+
+def _heuristic(function: ast.FunctionDef) -> ast.Call | None:
+    """Inductor's decorator, which marks a kernel's entry."""
+    for decorator in function.decorator_list:
+        match decorator:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="triton_heuristics"))):
+                return decorator
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="triton_heuristics"))):
+                return decorator
+            case _:
+                pass
+    return None
+
+
+def _called_names(functions: list[ast.FunctionDef]) -> Iterator[str]:
+    """Names that a function uses in its body, other than its own."""
+    for function in functions:
+        for statement in function.body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id != function.name:
+                    yield node.id
+
+
+def _declaration(function: ast.FunctionDef, module: _Module) -> KernelDeclaration:
+    arguments = _arguments(function)
+    names = tuple(argument.arg for argument in arguments)
+    decorator = _heuristic(function)
+    facts = read_keywords(decorator, names) if decorator is not None else read_keywords(None, names)
+    constexprs = {a.arg for a in arguments if a.annotation is not None and _names_constexpr(a.annotation)}
+    constexprs |= {name for name, kind in facts.signature.items() if kind == "constexpr"}
+    heuristic = decorator.func.attr if decorator is not None and isinstance(decorator.func, ast.Attribute) else None
+    return KernelDeclaration(
+        function.name, names, frozenset(constexprs), _defaults(function), heuristic, facts.signature, facts.constants,
+        facts.divisibility, facts.inductor_meta, facts.size_hints, function.lineno, function, module.functions,
+        module.constants, module.imports, module.spans,
+    )  # fmt: skip
+
+
+def _names_constexpr(annotation: ast.expr) -> bool:
+    match annotation:
+        case ast.Attribute(attr="constexpr") | ast.Name(id="constexpr"):
+            return True
+        case ast.Constant(value=str(text)):
+            return text.rpartition(".")[2] == "constexpr"
+        case _:
+            return False
+
+
+def _defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:
+    positional = [*function.args.posonlyargs, *function.args.args]
+    count = len(function.args.defaults)
+    found = {a.arg: d for a, d in zip(positional[len(positional) - count :], function.args.defaults, strict=True)}
+    for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if default is not None:
+            found[argument.arg] = default
+    return found

@@ -1,0 +1,215 @@
+"""Loops. A body is run once with every variable that it sets standing for an unknown earlier iteration; where the end
+of the body shows that a variable keeps its value or moves by a constant, the body is run again with that knowledge."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from kernelscope.triton_source.index_program import (
+    COMPARISONS,
+    Binary,
+    BinaryOperator,
+    Carried,
+    Constant,
+    Loop,
+    LoopCounter,
+    Node,
+)
+from kernelscope.triton_source.interpreter import nodes, operators
+from kernelscope.triton_source.interpreter.expressions import condition_of, evaluate
+from kernelscope.triton_source.interpreter.loop_variables import (
+    after_loop,
+    make_variable,
+    refine,
+    varies,
+)
+from kernelscope.triton_source.interpreter.state import State
+from kernelscope.triton_source.interpreter.values import LibraryFunction, Unknown, Value, is_integer, is_node
+from kernelscope.triton_source.scalar_types import INT1, INT32
+
+_MOST_RUNS = 4
+
+RunBlock = Callable[[State, Sequence[ast.stmt]], object]
+
+
+def assigned_names(s: State, statement: ast.stmt) -> tuple[str, ...]:
+    """Names that a statement may set, in order of appearance."""
+    known = s.assigned_names.get(id(statement))
+    if known is None:
+        found: dict[str, None] = {}
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found[node.id] = None
+        known = s.assigned_names[id(statement)] = tuple(found)
+    return known
+
+
+# -- for ------------------------------------------------------------------------------------------------------------
+
+
+def run_for(s: State, node: ast.For, run_block: RunBlock) -> None:
+    """`for name in range(…)`, `tl.range(…)` or `tl.static_range(…)`."""
+    bounds = _bounds(s, node)
+    if bounds is None or not isinstance(node.target, ast.Name):
+        s.at = node
+        s.give_up_on("a loop over something else than a range")
+        for name in assigned_names(s, node):
+            s.scope[name] = Unknown(f"{name}, set in a loop that is not followed")
+        return
+    iterator, start, end, step = bounds
+    if iterator == "tl.static_range":
+        _run_unrolled(s, node, node.target.id, (start, end, step), run_block)
+    else:
+        _run_counted(s, node, node.target.id, (start, end, step), run_block)
+
+
+def _bounds(s: State, node: ast.For) -> tuple[str, Value, Value, Value] | None:
+    if not isinstance(node.iter, ast.Call):
+        return None
+    function = evaluate(s, node.iter.func)
+    if not isinstance(function, LibraryFunction) or function.name not in ("range", "tl.range", "tl.static_range"):
+        return None
+    values = [evaluate(s, argument) for argument in node.iter.args]
+    named = {k.arg: evaluate(s, k.value) for k in node.iter.keywords if k.arg in ("arg1", "arg2", "step", "start", "end")}
+    for position, names in enumerate((("arg1", "start"), ("arg2", "end"), ("step",))):
+        for name in names:
+            if name in named and len(values) == position:
+                values.append(named[name])
+    if not 1 <= len(values) <= 3:
+        return None
+    if len(values) == 1:
+        values.insert(0, 0)
+    return function.name, values[0], values[1], values[2] if len(values) > 2 else 1
+
+
+def _run_unrolled(
+    s: State, node: ast.For, name: str, bounds: tuple[Value, Value, Value], run_block: RunBlock
+) -> None:
+    numbers = [bound for bound in bounds if isinstance(bound, int)]
+    if len(numbers) != 3 or numbers[2] == 0:
+        s.at = node
+        s.reject("tl.static_range takes compile-time numbers")
+        s.give_up_on("a tl.static_range whose bounds are not known")
+        return
+    for value in range(*numbers):
+        s.spend()
+        s.scope[name] = value
+        run_block(s, node.body)
+
+
+def _run_counted(
+    s: State, node: ast.For, name: str, bounds: tuple[Value, Value, Value], run_block: RunBlock
+) -> None:
+    s.at = node.iter
+    given = [operators.to_node(s, bound) for bound in bounds]
+    ends = [
+        part if part is not None and is_integer(part) and not part.shape else _unknown_bound(s, bound, part)
+        for part, bound in zip(given, bounds, strict=True)
+    ]
+    kind = operators.loop_type(*ends)
+    start, end, step = (nodes.cast(s, part, kind, implicit=True) for part in ends)
+    index = len(s.loops)
+    s.loops.append(Loop(name, start, end, step, kind, None, s.guards, s.loop_stack, s.spans.of(node.iter)))
+    s.at = node.target if isinstance(node.target, ast.expr) else node
+    s.spend()
+    counter = LoopCounter(index, kind, s.span)
+    _run_body(s, node, index, {name: counter}, lambda: run_block(s, node.body))
+    s.scope[name] = nodes.opaque(s, kind, (), f"{name} after its loop", (start, end, step))
+
+
+def _unknown_bound(s: State, bound: Value, part: Node | None) -> Node:
+    if part is not None and part.shape and is_integer(part):
+        single = part
+        while single.shape and single.shape[0] == 1:
+            single = nodes.squeeze(s, single, 0)
+        if not single.shape:
+            return single
+    if part is not None:
+        s.reject("loop bounds are integer scalars")
+    detail = bound.detail if isinstance(bound, Unknown) else "a loop bound that is not followed"
+    return nodes.opaque(s, INT32, (), detail)
+
+
+# -- while ----------------------------------------------------------------------------------------------------------
+
+
+def run_while(s: State, node: ast.While, run_block: RunBlock) -> None:
+    """`while condition:`, a counted loop where the condition compares a variable that moves by a constant."""
+    index = len(s.loops)
+    s.loops.append(Loop("while", None, None, None, INT32, None, s.guards, s.loop_stack, s.spans.of(node.test)))
+
+    def body() -> None:
+        test = evaluate(s, node.test)
+        s.at = node.test
+        condition = condition_of(s, test)
+        guards = s.guards
+        if is_node(condition):
+            loop = s.loops[index]
+            counted = _as_counted(s, loop, index, condition)
+            s.loops[index] = counted if counted is not None else replace(loop, condition=condition)
+            if counted is None:
+                s.observe(condition)
+                s.guards = (*guards, condition)
+        elif not condition:
+            s.guards = (*guards, nodes.constant(s, 0, INT1))
+        run_block(s, node.body)
+        s.guards = guards
+
+    _run_body(s, node, index, {}, body)
+
+
+def _as_counted(s: State, loop: Loop, index: int, condition: Node) -> Loop | None:
+    """`while i < end` with `i += step` is `for i in range(i0, end, step)`."""
+    if not isinstance(condition, Binary) or condition.operator not in COMPARISONS:
+        return None
+    left, right, operator = condition.left, condition.right, condition.operator
+    if isinstance(right, Carried) and right.loop == index:
+        left, right, operator = right, left, _MIRRORED.get(operator, operator)
+    if not isinstance(left, Carried) or left.loop != index or not is_integer(left) or varies(s, right, index):
+        return None
+    step = left.step
+    if not isinstance(step, Constant) or step.value == 0:
+        return None
+    upward = step.value > 0
+    if operator is not (BinaryOperator.LESS if upward else BinaryOperator.GREATER):
+        return None
+    assert not hasattr(left.type, "element")
+    return replace(
+        loop, name=left.name, start=left.initial, end=right, step=step, counter_type=left.type, condition=condition
+    )  # type: ignore[arg-type]
+
+
+_MIRRORED = {
+    BinaryOperator.LESS: BinaryOperator.GREATER,
+    BinaryOperator.GREATER: BinaryOperator.LESS,
+    BinaryOperator.LESS_EQUAL: BinaryOperator.GREATER_EQUAL,
+    BinaryOperator.GREATER_EQUAL: BinaryOperator.LESS_EQUAL,
+}
+
+
+# -- bodies ---------------------------------------------------------------------------------------------------------
+
+
+def _run_body(
+    s: State, node: ast.For | ast.While, index: int, counters: dict[str, Value], body: Callable[[], object]
+) -> None:
+    """Run a loop's body with what is known of the variables that it sets, as often as that improves."""
+    entry, header = s.scope, s.loops[index]
+    names = [name for name in assigned_names(s, node) if name in entry and name not in counters]
+    mark, stack = s.mark(), s.loop_stack
+    variables = {name: make_variable(s, name, entry[name]) for name in names}
+    for attempt in range(_MOST_RUNS):
+        s.scope = {**entry, **counters, **{name: v.current for name, v in variables.items()}}
+        s.loop_stack = (*stack, index)
+        body()
+        s.loop_stack = stack
+        improved = refine(s, index, mark, variables, s.scope)
+        if not improved or attempt == _MOST_RUNS - 1:
+            break
+        s.roll_back(mark)
+        s.loops[index] = header
+    s.at = node
+    s.scope = {**entry, **{name: after_loop(s, index, variable) for name, variable in variables.items()}}
+
