@@ -33,6 +33,7 @@ from kernelscope.triton_source.index_program import (
     Broadcast,
     Cast,
     ExpandDims,
+    LoopCounter,
     Node,
     Permute,
     Span,
@@ -134,6 +135,8 @@ def _locate(text: KernelText, analysis: LaunchAnalysis, violation: Violation) ->
     if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and isinstance(node.type, ScalarType):
         if node.type.bits < node.operand.type.bits and not node.implicit:
             code = "KS102"
+    if loop is None and isinstance(node, LoopCounter):
+        loop = analysis.program.loops[node.loop]
     if loop is not None:
         span = loop.span
         return _Located("KS202", span, text.slice(span), obligation.type.name, violation, analysis)
@@ -434,7 +437,7 @@ def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
     """The tightest bound of a safe launch: the expression that comes nearest to the limit of its type."""
     best: tuple[float, Proof] | None = None
     space = analysis.model.space
-    memory = analysis.model.memory
+    memory = () if analysis.model.memory is None else (analysis.model.memory,)
     for requirement in analysis.collected.requirements:
         obligation = requirement.obligation
         obligation.space.set_box(space.box)

@@ -65,6 +65,23 @@ def grid_claims(model: LaunchModel, program: IndexProgram) -> list[GridClaim]:
     return result
 
 
+def launchable(model: LaunchModel) -> tuple[Polynomial, ...]:
+    """Constraints under which CUDA launches the grid: limit - dimension >= 0, for a rounded-up quotient written without
+    the rounding, so that it shares terms with other bounds."""
+    result: list[Polynomial] = []
+    for axis, dimension in enumerate(model.grid):
+        if model.space.range_of(dimension)[1] <= GRID_LIMITS[axis]:
+            continue
+        constraint = Polynomial.constant(GRID_LIMITS[axis]) - dimension
+        numbers = dimension.atoms()
+        definition = model.space.atoms[next(iter(numbers))].quotient if len(numbers) == 1 else None
+        divisor = definition[1].constant_value if definition is not None else None
+        if definition is not None and isinstance(divisor, int) and dimension.terms == {tuple(numbers): 1}:
+            constraint = Polynomial.constant((GRID_LIMITS[axis] + 1) * divisor - 1) - definition[0]
+        result.append(constraint)
+    return tuple(result)
+
+
 def _narrowed_before_kernel(model: LaunchModel, program: IndexProgram) -> list[GridClaim]:
     """Arguments that the host carries in fewer bits than the kernel reads (`int var_5` behind a 64-bit parameter)."""
     result: list[GridClaim] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelscope.audit.claims import BUFFER_RULE, RequirementClaims, claims_of, unfollowed_reason
-from kernelscope.audit.grid import GridClaim, grid_claims
+from kernelscope.audit.grid import GridClaim, grid_claims, launchable
 from kernelscope.audit.host import LaunchModel, model_of
 from kernelscope.audit.obligations import Collected, Collector
 from kernelscope.audit.witness import Failure, WitnessSearch
@@ -73,9 +73,13 @@ class LaunchAnalyser:
     ) -> None:  # fmt: skip
         self.symbols = symbols
         self.model = model_of(launch, symbols, ranges, device_memory)
-        self.prover = Prover(self.model.space, self.model.memory, self.model.steps)
+        space, steps = self.model.space, self.model.steps
+        memory = () if self.model.memory is None else (self.model.memory,)
+        self.grid_prover = Prover(space, memory, steps)
+        #: Only sizes whose grid CUDA launches: beyond, the launch fails, which is a finding of its own.
+        self.prover = Prover(space, memory + launchable(self.model), steps)
         self.box: dict[int, Range] = self.model.sizes_box()
-        inside = self.prover.contracted(self.box)
+        inside = self.grid_prover.contracted(self.box)
         self.model.space.set_box(inside if inside is not None else self.box)
         collected = Collector(program, self.model).collect()
         requirements = [c for r in collected.requirements if (c := claims_of(r)) is not None]
@@ -85,10 +89,17 @@ class LaunchAnalyser:
         if inside is not None:
             self.box = inside
 
-    def claims(self) -> list[Claim]:
-        """All claims of the launch; requirements without any bound are not among them."""
+    def safe_up_to(self, symbol: str) -> int | None:
+        """The largest value of a symbol up to which everything is proved (None: the whole range); requirements without
+        any bound are not counted."""
+        number = self.model.symbols[symbol]
         claims = [c for r in self.result.requirements for c in r.claims]
-        return claims + [c for g in self.result.grids for c in g.claims]
+        grids = [c for g in self.result.grids for c in g.claims]
+        found = [
+            self.prover.largest_safe(claims, number, self.box),
+            self.grid_prover.largest_safe(grids, number, self.box),
+        ]
+        return min((f for f in found if f is not None), default=None)
 
     def unbounded(self) -> list[RequirementClaims]:
         return [r for r in self.result.requirements if r.missing is not None]
@@ -106,8 +117,9 @@ class LaunchAnalyser:
                 self._judge(requirement.claims, requirement, None)
             elif not self.prover.proves(requirement.claims, self.box):
                 self._judge(requirement.claims, requirement, None)
+        self.prover = self.grid_prover
         for grid in self.result.grids:
-            if not self.prover.proves(grid.claims, self.box):
+            if not self.grid_prover.proves(grid.claims, self.box):
                 self._judge(grid.claims, None, grid)
         return self.result
 

@@ -438,7 +438,6 @@ def _launch_bound(
     problem: str | None = None
     for program in choice.programs:
         analyser = LaunchAnalyser(program, launch, symbols, ranges, device_memory)
-        number = analyser.model.symbols[symbol.name]
         if program.compile_errors:
             return ranges[symbol.name][0] - 1, None
         if program.unmodelled:
@@ -446,7 +445,7 @@ def _launch_bound(
         for requirement in analyser.unbounded():
             assert requirement.missing is not None
             problem = requirement.missing[1]
-        found = analyser.prover.largest_safe(analyser.claims(), number, analyser.box)
+        found = analyser.safe_up_to(symbol.name)
         if found is not None:
             best = found if best is None else min(best, found)
     return best, problem

@@ -284,7 +284,7 @@ class WitnessSearch:
             return None
         if not self._runs(exact, point.iterations, values):
             return None
-        consequence = self._effect(exact, machine, values, lanes)
+        consequence = self._first_effect(exact, machine, values, lanes)
         if consequence is None:
             return None
         node, shown, shown_wrong = innermost(exact, machine, obligation.node, lanes)
@@ -330,12 +330,31 @@ class WitnessSearch:
                 return False
         return True
 
-    def _effect(
+    def _first_effect(
         self, exact: PointEvaluator, machine: PointEvaluator, values: Mapping[int, int], lanes: tuple[int, ...]
     ) -> Consequence | None:
-        use, access = self.requirement.obligation.use, self.requirement.access
-        if access is None:
+        """What goes wrong at the access that the requirement belongs to, or at another one of the same lanes."""
+        own = self.requirement.access
+        if own is None:
             return self._control_effect(exact, machine)
+        others = [
+            a for a in self.program.accesses
+            if a is not own and a.pointer.shape == own.pointer.shape and a.loops == own.loops
+            and len(a.guards) == len(own.guards)
+        ]  # fmt: skip
+        for access in (own, *others):
+            try:
+                consequence = self._effect(exact, machine, values, access)
+            except NotEvaluable:
+                continue
+            if consequence is not None:
+                return consequence
+        return None
+
+    def _effect(
+        self, exact: PointEvaluator, machine: PointEvaluator, values: Mapping[int, int], access: Access
+    ) -> Consequence | None:
+        use = self.requirement.obligation.use
         here = self._access_lanes(values)
         live, machine_live = _live(exact, access, here), _live(machine, access, here)
         if not live and not machine_live:

@@ -11,6 +11,8 @@ from kernelscope.bounds.polynomial import Polynomial, simplified
 from kernelscope.bounds.space import Range, Space
 
 Box = Mapping[int, Range]
+#: Polynomials in sizes that are not negative at the sizes considered.
+Constraints = tuple[Polynomial, ...]
 _MOST_PARTS = 400
 
 
@@ -23,46 +25,64 @@ class Claim:
     candidates: tuple[Polynomial, ...]
     limit: int
 
-    def largest(self, memory: Polynomial | None) -> int | None:
+    def largest(self, constraints: Constraints) -> int | None:
         """The least proved upper bound over the space's box, None when there is no bound."""
-        values = [_maximum_under(self.space, c, memory) for c in self.candidates]
+        values = [_maximum_under(self.space, c, constraints) for c in self.candidates]
         return min(values, default=None)
 
-    def holds(self, memory: Polynomial | None) -> bool:
+    def holds(self, constraints: Constraints) -> bool:
         """True when the bound is proved over the space's box."""
         if any(self.space.maximum(c) <= self.limit for c in self.candidates):
             return True
-        return memory is not None and any(
-            _maximum_under(self.space, c, memory) <= self.limit for c in self.candidates
+        return bool(constraints) and any(
+            _maximum_under(self.space, c, constraints) <= self.limit for c in self.candidates
         )
 
 
-def _maximum_under(space: Space, polynomial: Polynomial, memory: Polynomial | None) -> int:
-    """Upper bound of `polynomial` over the box where `memory >= 0` (bytes left on the device): for each term that the two
-    share, p <= p + r * memory with r chosen so that the term cancels."""
+def _maximum_under(space: Space, polynomial: Polynomial, constraints: Constraints) -> int:
+    """Upper bound of `polynomial` over the box where every constraint is non-negative (bytes left on the device, launch
+    grids within CUDA's limits): for each term that the two share, p <= p + r * constraint with r chosen so that the term
+    cancels. Quotients are first bounded by their numerators, so that terms can be shared."""
     best = space.maximum(polynomial)
-    if memory is None:
-        return best
-    ratios: set[Fraction] = set()
-    for monomial, coefficient in polynomial.terms.items():
-        used = memory.terms.get(monomial, 0)
-        if monomial and used < 0 < coefficient:
-            ratios.add(Fraction(coefficient) / Fraction(-used))
-    for ratio in ratios:
-        best = min(best, space.maximum(polynomial + memory.scaled(simplified(ratio))))
+    for relaxed in _relaxations(space, polynomial):
+        for constraint in constraints:
+            ratios: set[Fraction] = set()
+            for monomial, coefficient in relaxed.terms.items():
+                used = constraint.terms.get(monomial, 0)
+                if monomial and used < 0 < coefficient:
+                    ratios.add(Fraction(coefficient) / Fraction(-used))
+            for ratio in ratios:
+                best = min(best, space.maximum(relaxed + constraint.scaled(simplified(ratio))))
     return best
 
 
-class Prover:
-    """Decides claims over boxes of sizes. `memory` (bytes left, a polynomial in sizes) restricts the sizes considered."""
+def _relaxations(space: Space, polynomial: Polynomial) -> list[Polynomial]:
+    """The polynomial, and the one in which its quotients are replaced by upper bounds without rounding."""
+    result = [polynomial]
+    relaxed = polynomial
+    for _ in range(4):
+        numbers = [n for n in relaxed.atoms() if space.atoms[n].quotient is not None]
+        if not numbers:
+            break
+        replaced = space.without_rounding(relaxed, max(numbers))
+        if replaced is None:
+            break
+        relaxed = replaced
+        result.append(relaxed)
+    return result
 
-    def __init__(self, space: Space, memory: Polynomial | None, steps: Mapping[int, tuple[int, int]]) -> None:
+
+class Prover:
+    """Decides claims over boxes of sizes at which every constraint is non-negative (bytes left on the device; launch
+    grids within CUDA's limits)."""
+
+    def __init__(self, space: Space, constraints: Constraints, steps: Mapping[int, tuple[int, int]]) -> None:
         self.space = space
-        self.memory = memory
+        self.constraints = constraints
         self.steps = steps  # by symbol: (first value, spacing)
 
     def contracted(self, box: Box) -> dict[int, Range] | None:
-        """`box` without sizes whose tensors do not fit into memory; None when nothing is left."""
+        """`box` without values at which a constraint fails whatever the other sizes; None when nothing is left."""
         result = dict(box)
         for number, (low, high) in result.items():
             if low > high:
@@ -73,25 +93,38 @@ class Prover:
                 if low > high:
                     return None
                 result[number] = (low, high)
-        if self.memory is None:
-            return result
-        for number in self.memory.atoms():
-            if number in result:
-                low, high = result[number]
-                if not self._fits(result, number, low):
-                    return None
-                if not self._fits(result, number, high):
-                    while high - low > 1:
-                        middle = (low + high) // 2
-                        low, high = (middle, high) if self._fits(result, number, middle) else (low, middle)
-                    result[number] = (result[number][0], low)
+        for constraint in self.constraints:
+            if not self._contract(constraint, result):
+                return None
         return result
 
-    def _fits(self, box: Box, number: int, value: int) -> bool:
-        """Could sizes with this value fit into memory, the other sizes being anywhere in the box?"""
-        assert self.memory is not None
+    def _contract(self, constraint: Polynomial, box: dict[int, Range]) -> bool:
+        """Shrink the box to one constraint; False when nothing is left."""
+        self.space.set_box(box)
+        if self.space.maximum(constraint) < 0:
+            return False
+        if self.space.maximum(-constraint) <= 0:
+            return True
+        for number in self.space.atoms_below(constraint) & box.keys():
+            low, high = box[number]
+            if low == high or self._fits(constraint, box, number, high):
+                continue
+            if not self._fits(constraint, box, number, low):
+                return False
+            good, bad = low, high
+            while bad - good > 1:
+                middle = (good + bad) // 2
+                good, bad = (middle, bad) if self._fits(constraint, box, number, middle) else (good, middle)
+            if number in self.steps:
+                first, step = self.steps[number]
+                good -= (good - first) % step
+            box[number] = (low, good)
+        return True
+
+    def _fits(self, constraint: Polynomial, box: Box, number: int, value: int) -> bool:
+        """Could sizes with this value keep the constraint, the other sizes being anywhere in the box?"""
         self.space.set_box({**box, number: (value, value)})
-        return self.space.maximum(self.memory) >= 0
+        return self.space.maximum(constraint) >= 0
 
     def counterexample(self, claims: Sequence[Claim], box: Box) -> dict[int, int] | Box | None:
         """None when every claim holds on the whole box; a point at which one does not; or the part of the box on which
@@ -117,7 +150,7 @@ class Prover:
     def _failing(self, claims: Sequence[Claim], box: Box) -> list[Claim]:
         for space in {id(c.space): c.space for c in claims}.values():
             space.set_box(box)
-        return [c for c in claims if not c.holds(self.memory)]
+        return [c for c in claims if not c.holds(self.constraints)]
 
     def _failing_point(self, claims: Sequence[Claim], box: Box) -> dict[int, int] | None:
         """A corner of the box at which a claim fails, if the extreme corners show one."""

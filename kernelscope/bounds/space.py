@@ -324,6 +324,19 @@ class Space:
         options.extend(self.maximum(polynomial.substitute(number, b)) for b in bounds if number not in b.atoms())
         return min(options)
 
+    def without_rounding(self, polynomial: Polynomial, number: int) -> Polynomial | None:
+        """An upper bound of `polynomial` with a quotient atom n//d replaced by n/d (or (n - d + 1)/d, by sign)."""
+        definition = self.atoms[number].quotient
+        coefficients = polynomial.coefficients_of(number)
+        if definition is None or len(coefficients) != 2:
+            return None
+        numerator, denominator = definition
+        low, high = self.sign_range(coefficients[1])
+        ratio = coefficients[1].rational_quotient(denominator)
+        if ratio is None or low < 0 < high:
+            return None
+        return coefficients[0] + ratio * (numerator if low >= 0 else numerator - denominator + ONE)
+
     # -- division ---------------------------------------------------------------------------------------------------
 
     def divide(self, numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:

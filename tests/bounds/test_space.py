@@ -93,7 +93,7 @@ def test_the_y_and_z_grid_rounding_gives_the_exact_last_safe_size() -> None:
     assert per_plane is not None
     last = (per_plane * planes).scaled(32) - ONE
     claims = [Claim(space, (last,), 2**31 - 1), Claim(space, space.upper_bounds(per_plane), 65535)]
-    prover = Prover(space, None, {})
+    prover = Prover(space, (), {})
     assert prover.largest_safe(claims, rows.number, dict(space.box)) == 33554400
 
 
@@ -113,7 +113,7 @@ def test_the_largest_safe_size_is_the_last_one_before_the_first_failure(limit: i
     blocks = space.divide(atom(n.number).plus(block - 1), constant(block))
     assert blocks is not None
     claim = Claim(space, (blocks.scaled(block) - ONE,), limit)
-    found = Prover(space, None, {}).largest_safe([claim], n.number, dict(space.box))
+    found = Prover(space, (), {}).largest_safe([claim], n.number, dict(space.box))
     good = [-(-s // block) * block - 1 <= limit for s in range(1, top + 1)]
     expected = None if all(good) else good.index(False)
     assert found == expected
@@ -125,8 +125,8 @@ def test_memory_rules_out_sizes_that_no_device_holds() -> None:
     numel = atom(rows.number) * atom(columns.number)
     memory = constant(1 << 30) - numel.scaled(4)
     claim = Claim(space, (numel - ONE,), (1 << 28) - 1)
-    assert Prover(space, memory, {}).proves([claim], dict(space.box))
-    assert not Prover(space, None, {}).proves([claim], dict(space.box))
+    assert Prover(space, (memory,), {}).proves([claim], dict(space.box))
+    assert not Prover(space, (), {}).proves([claim], dict(space.box))
 
 
 def test_steps_restrict_the_sizes_considered() -> None:
@@ -135,5 +135,5 @@ def test_steps_restrict_the_sizes_considered() -> None:
     tiles = space.divide(atom(n.number), constant(16))
     assert tiles is not None
     claim = Claim(space, ((tiles * tiles).scaled(16),), 2**31 - 1)
-    prover = Prover(space, None, {n.number: (16, 16)})
+    prover = Prover(space, (), {n.number: (16, 16)})
     assert prover.largest_safe([claim], n.number, dict(space.box)) == 185360

@@ -33,6 +33,31 @@ _LAUNCH = """
     x_ptr = {dtype = "fp32", shape = ["rows", "4096"], strides = ["4096", "1"]}
 """
 
+_GATHER = """
+    @triton.jit
+    def gather_rows(index_ptr, x_ptr, y_ptr, BLOCK: tl.constexpr):
+        row = tl.load(index_ptr + tl.program_id(0))
+        columns = tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * BLOCK + columns)
+        tl.store(y_ptr + tl.program_id(0).to(tl.int64) * BLOCK + columns, x)
+"""
+
+_GATHER_LAUNCH = """
+    grid = ["n", "1", "1"]
+
+    [symbols]
+    n = [1, 1024]
+    rows = [1, 1048576]
+
+    [constexpr]
+    BLOCK = 4096
+
+    [tensors]
+    index_ptr = {{dtype = "i32", shape = ["n"], strides = ["1"]}}
+    x_ptr = {{dtype = "fp32"{layout}}}
+    y_ptr = {{dtype = "fp32", shape = ["n", "4096"], strides = ["4096", "1"]}}
+"""
+
 UNSAFE = (
     Example(
         about="rows of 4096 elements, and the row's offset in int32",
@@ -64,6 +89,14 @@ UNSAFE = (
         expression="row * BLOCK",
         largest_safe={"rows": 524288},
     ),
+    Example(
+        about="a row that is read from memory is as large as its tensor lets it be",
+        kernel=_GATHER,
+        launch=_GATHER_LAUNCH.format(layout=', shape = ["rows", "4096"], strides = ["4096", "1"]'),
+        verdict=Verdict.UNSAFE,
+        expression="row * BLOCK",
+        largest_safe={"rows": 524288},
+    ),
 )
 
 SAFE = (
@@ -85,29 +118,8 @@ SAFE = (
 UNKNOWN = (
     Example(
         about="the row is read from memory, and nothing says how large it gets",
-        kernel="""
-            @triton.jit
-            def gather_rows(index_ptr, x_ptr, y_ptr, BLOCK: tl.constexpr):
-                row = tl.load(index_ptr + tl.program_id(0))
-                columns = tl.arange(0, BLOCK)
-                x = tl.load(x_ptr + row * BLOCK + columns)
-                tl.store(y_ptr + tl.program_id(0).to(tl.int64) * BLOCK + columns, x)
-        """,
-        launch="""
-            grid = ["n", "1", "1"]
-
-            [symbols]
-            n = [1, 1024]
-            rows = [1, 1048576]
-
-            [constexpr]
-            BLOCK = 4096
-
-            [tensors]
-            index_ptr = {dtype = "i32", shape = ["n"], strides = ["1"]}
-            x_ptr = {dtype = "fp32", shape = ["rows", "4096"], strides = ["4096", "1"]}
-            y_ptr = {dtype = "fp32", shape = ["n", "4096"], strides = ["4096", "1"]}
-        """,
+        kernel=_GATHER,
+        launch=_GATHER_LAUNCH.format(layout=""),
         verdict=Verdict.UNKNOWN,
     ),
 )
