@@ -85,7 +85,7 @@ def _launch_choices(
     for values, options in _stated_configs(decorator, kernel, warps):
         known = {**decorator.constants, **kernel.constexprs, **values}
         missing = [name for name in decorator.parameters if _is_open(name, decorator, known)]
-        choices = [_block_choices(kernel, name) for name in missing]
+        choices = [_block_choices(kernel, decorator, name) for name in missing]
         stages: Sequence[Option] = (options["num_stages"],) if "num_stages" in options else _stages(decorator)
         for stage, blocks in itertools.product(stages, itertools.product(*choices)):
             yield {**values, **dict(zip(missing, blocks, strict=True))}, {**options, "num_stages": stage}
@@ -95,11 +95,14 @@ def _is_open(name: str, decorator: KernelDecorator, known: Mapping[str, object])
     return decorator.signature.get(name) == "constexpr" and name not in known and name not in _CONFIG_OPTIONS
 
 
-def _block_choices(kernel: ShippedKernel, name: str) -> Sequence[int]:
-    if not name.partition("_BLOCK")[1] and not name.endswith("BLOCK"):
+def _block_choices(kernel: ShippedKernel, decorator: KernelDecorator, name: str) -> Sequence[int]:
+    if not name.endswith("BLOCK"):
         raise KernelscopeError(f"the value of the constexpr {name} is not known", where=kernel.function)
     recovered = recovered_block(kernel.cubin, kernel.source, name)
-    return (recovered, *(b for b in _LOOP_BLOCKS if b != recovered)) if recovered is not None else _LOOP_BLOCKS
+    hints = decorator.arguments.get("size_hints")
+    hint = hints.get(name.lower().removesuffix("block")) if isinstance(hints, dict) else None
+    first = [block for block in (recovered, hint) if isinstance(block, int) and block in _LOOP_BLOCKS]
+    return tuple(dict.fromkeys((*first, *_LOOP_BLOCKS)))
 
 
 def _stages(decorator: KernelDecorator) -> Sequence[int]:
