@@ -76,20 +76,29 @@ def _temporary(path: Path) -> Path:
 
 def _publish(draft: _Draft, path: Path) -> None:
     """Gives the complete file its name, in place of whatever had it."""
-    if draft.name is not None:
-        os.replace(draft.name, path)
-    elif not os.path.lexists(path):
-        os.link(f"/proc/self/fd/{draft.file.fileno()}", path, follow_symlinks=True)
-    else:
-        name = _temporary(path)
-        os.link(f"/proc/self/fd/{draft.file.fileno()}", name, follow_symlinks=True)
-        try:
-            os.replace(name, path)
-        except OSError:
-            name.unlink(missing_ok=True)
-            raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
+        if draft.name is not None:
+            os.replace(draft.name, path)
+        elif not os.path.lexists(path):
+            _link(draft.file, path.name, folder)
+        else:
+            _replace(draft.file, path, folder)
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _replace(file: BinaryIO, path: Path, folder: int) -> None:
+    name = _temporary(path)
+    _link(file, name.name, folder)
+    try:
+        os.replace(name, path)
+    finally:
+        name.unlink(missing_ok=True)
+
+
+def _link(file: BinaryIO, name: str, folder: int) -> None:
+    """Names an unnamed file. Only with folders given does Python call linkat, which can follow /proc's link."""
+    source = f"/proc/self/fd/{file.fileno()}"
+    os.link(source, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
