@@ -67,39 +67,32 @@ def _unsafe_sentences(model: ModelResult) -> list[str]:
     if broken:
         return [f"{counted(len(broken), 'kernel')} cannot compile at any size"]
     limits = [symbol for symbol in model.symbols if model.largest_safe.get(symbol.name) is not None]
-    sentences = [_limit_sentence(model, symbol) for symbol in limits]
-    return sentences or [_point_sentence(model)]
+    if not limits:
+        return [_point_sentence(model)]
+    first, *rest = limits
+    others = " with the others at their minimum" if len(model.symbols) > 1 else ""
+    return [f"{_limit(model, first)}{others}; {_beyond(model, first)}", *(_limit(model, symbol) for symbol in rest)]
 
 
-def _limit_sentence(model: ModelResult, symbol: Symbol) -> str:
+def _limit(model: ModelResult, symbol: Symbol) -> str:
+    limit = model.largest_safe[symbol.name]
+    if limit is not None and symbol.minimum is not None and limit < symbol.minimum:
+        return f"no {named(symbol)} is safe"
+    return f"safe up to {named(symbol)} = {limit}"
+
+
+def _beyond(model: ModelResult, symbol: Symbol) -> str:
+    """What was seen to happen just above the limit of a size, and in how many kernels."""
     limit = model.largest_safe[symbol.name]
     assert limit is not None
     affected = [k for k in model.kernels if any(f.largest_safe.get(symbol.name) == limit for f in _unsafe([k]))]
-    first = _first(_unsafe(affected or model.kernels), symbol.name)
-    if symbol.minimum is not None and limit < symbol.minimum:
-        safe = f"no {named(symbol)} is safe"
-    else:
-        safe = f"safe up to {named(symbol)} = {limit}{_others(model, symbol)}"
-    if first is None:
-        return safe
-    count = f"in {len(affected)} of {len(model.kernels)} kernels" if affected else "in one kernel"
-    return f"{safe}; {_at(first, symbol.name)} {_HAPPENS[first.consequence]} {count}"
-
-
-def _first(findings: Iterable[UnsafeFinding], symbol: str) -> UnsafeFinding | None:
-    """The finding whose witness has the least value of a size."""
-    having = [finding for finding in findings if symbol in finding.witness.symbols]
-    return min(having, key=lambda finding: finding.witness.symbols[symbol], default=None)
-
-
-def _at(finding: UnsafeFinding, symbol: str) -> str:
-    sizes = finding.witness.symbols
-    return str(sizes[symbol]) if len(sizes) == 1 else sizes_text(sizes)
-
-
-def _others(model: ModelResult, symbol: Symbol) -> str:
-    least = [other.name for other in model.symbols if other is not symbol and other.maximum is None]
-    return f" with {listed(least, _MAX_SIZES)} at {'its' if len(least) == 1 else 'their'} minimum" if least else ""
+    seen = [f for f in _unsafe(affected) if f.witness.symbols.get(symbol.name, limit) > limit]
+    if not seen:
+        return _point_sentence(model)
+    first = min(seen, key=lambda finding: finding.witness.symbols[symbol.name])
+    point = first.witness.symbols
+    where = str(point[symbol.name]) if len(point) == 1 else sizes_text(point)
+    return f"{where} {_HAPPENS[first.consequence]} in {len(affected)} of {len(model.kernels)} kernels"
 
 
 def _point_sentence(model: ModelResult) -> str:

@@ -99,14 +99,14 @@ def _unsafe(folds: list[UnsafeFold], style: TextStyle, title_of: TitleOf) -> Ite
     for fold in folds[:_MAX_FULL]:
         yield Text("")
         yield from kernel_heading(fold.kernel)
-        for finding in fold.findings[:_MAX_FINDINGS]:
+        for repeated in fold.findings[:_MAX_FINDINGS]:
             yield Text("")
-            yield from unsafe_finding(finding, title_of(finding.code), fold.also, style)
+            yield from unsafe_finding(repeated, title_of(repeated.finding.code), fold.also, style)
         if len(fold.findings) > _MAX_FINDINGS:
             yield Text("")
-        for finding in fold.findings[_MAX_FINDINGS:]:
-            yield unsafe_brief("also", finding)
-    yield from _brief([unsafe_brief(_name(fold), fold.findings[0]) for fold in folds[_MAX_FULL:]], "unsafe")
+        for repeated in fold.findings[_MAX_FINDINGS:]:
+            yield unsafe_brief("also", repeated.finding)
+    yield from _brief([unsafe_brief(_name(fold), fold.findings[0].finding) for fold in folds[_MAX_FULL:]], "unsafe")
 
 
 def _name(fold: UnsafeFold) -> str:

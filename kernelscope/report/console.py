@@ -97,6 +97,6 @@ def render(parts: Iterable[RenderableType], style: TextStyle) -> str:
         emoji=False,
     )
     for part in parts:
-        console.print(part)
+        console.print(part, crop=False)
     text = "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
     return text.encode("ascii", "backslashreplace").decode("ascii") if style.ascii_only else text

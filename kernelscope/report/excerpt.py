@@ -5,11 +5,12 @@ from __future__ import annotations
 from rich.text import Text
 
 from kernelscope.audit.results import Location
+from kernelscope.report.layout import Unbroken
 
 _TAB = 4
 
 
-def excerpt(location: Location, width: int) -> list[Text]:
+def excerpt(location: Location, width: int) -> list[Unbroken]:
     """The line with its number, and `^^^^` below the expression; nothing where the line is not known."""
     if not location.text.strip():
         return []
@@ -20,13 +21,7 @@ def excerpt(location: Location, width: int) -> list[Text]:
     code = Text("..." if left else "") + highlighted(line) + Text("..." if right else "")
     below = Text(" " * (len(gutter) - 2) + "| " + " " * (start + 3 * left), "quiet")
     below.append("^" * max(1, end - start), "fault")
-    return [_whole(Text(gutter, "quiet") + code), _whole(below)]
-
-
-def _whole(text: Text) -> Text:
-    text.no_wrap = True
-    text.overflow = "ignore"
-    return text
+    return [Unbroken(Text(gutter, "quiet") + code), Unbroken(below)]
 
 
 def _without_tabs(location: Location) -> tuple[str, int, int]:

@@ -12,10 +12,12 @@ from kernelscope.launches.expression_text import host_expression_text
 from kernelscope.report.console import TextStyle
 from kernelscope.report.excerpt import excerpt
 from kernelscope.report.expression_tree import expression_tree
-from kernelscope.report.layout import INDENT, bullet, indented, labelled, paragraph
+from kernelscope.report.folding import Repeated
+from kernelscope.report.layout import INDENT, Unbroken, bullet, indented, labelled, paragraph
 from kernelscope.report.quantities import bytes_text, listed, sizes_text
 
 _MAX_NAMES = 4
+_MAX_LINES = 8
 _MAX_GRID = 40
 
 
@@ -34,10 +36,9 @@ def _short(text: str) -> str:
     return text if len(text) <= _MAX_GRID else f"{text[: _MAX_GRID - 3]}..."
 
 
-def unsafe_finding(
-    finding: UnsafeFinding, title: str, same: Sequence[str], style: TextStyle
-) -> Iterator[RenderableType]:
+def unsafe_finding(repeated: Repeated, title: str, same: Sequence[str], style: TextStyle) -> Iterator[RenderableType]:
     """Everything about an unsafe finding; `same` names the other kernels that have it too."""
+    finding = repeated.finding
     yield from _place(finding, title, style)
     yield paragraph(finding.explanation)
     if finding.tree is not None:
@@ -46,6 +47,8 @@ def unsafe_finding(
     yield Text("")
     for label, value in _facts(finding):
         yield labelled(label, value)
+    if repeated.other_lines:
+        yield labelled("also", f"line {listed([str(line) for line in repeated.other_lines], _MAX_LINES)}")
     if same:
         yield labelled("also in", listed(list(same), _MAX_NAMES))
 
@@ -84,7 +87,8 @@ def _place(finding: UnsafeFinding | UnknownFinding, title: str, style: TextStyle
     location = finding.location
     yield Text.assemble(" " * INDENT, (finding.code, "heading"), f" {title}")
     if location.file:
-        yield paragraph(f"{location.file}:{location.line}:{location.column + 1}", "quiet")
+        place = f"{location.file}:{location.line}:{location.column + 1}"
+        yield Unbroken(Text(" " * INDENT + place, "quiet"))
     yield from excerpt(location, style.width)
 
 

@@ -9,11 +9,19 @@ from kernelscope.audit.results import KernelResult, Note, UnknownFinding, Unsafe
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """A finding, and the other lines of its kernel at which the same expression fails in the same way."""
+
+    finding: UnsafeFinding
+    other_lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnsafeFold:
     """A kernel with its unsafe findings, and the other kernels that have the same ones."""
 
     kernel: KernelResult
-    findings: tuple[UnsafeFinding, ...]
+    findings: tuple[Repeated, ...]
     also: tuple[str, ...]
 
 
@@ -32,11 +40,11 @@ class NoteFold:
 
 def unsafe_folds(kernels: Sequence[KernelResult]) -> list[UnsafeFold]:
     """The one that the smallest tensors trigger comes first."""
-    groups: dict[object, list[tuple[KernelResult, tuple[UnsafeFinding, ...]]]] = {}
+    groups: dict[object, list[tuple[KernelResult, tuple[Repeated, ...]]]] = {}
     for kernel in kernels:
-        findings = tuple(finding for finding in kernel.findings if isinstance(finding, UnsafeFinding))
+        findings = _repeated([finding for finding in kernel.findings if isinstance(finding, UnsafeFinding)])
         if findings:
-            key = tuple((f.code, f.expression, f.type, f.condition, f.consequence) for f in findings)
+            key = tuple(_signature(repeated.finding) for repeated in findings)
             groups.setdefault(key, []).append((kernel, findings))
     folds = [
         UnsafeFold(group[0][0], group[0][1], _names(kernel for kernel, _ in group[1:])) for group in groups.values()
@@ -44,9 +52,23 @@ def unsafe_folds(kernels: Sequence[KernelResult]) -> list[UnsafeFold]:
     return sorted(folds, key=_smallest_trigger)
 
 
+def _repeated(findings: Sequence[UnsafeFinding]) -> tuple[Repeated, ...]:
+    groups: dict[object, list[UnsafeFinding]] = {}
+    for finding in findings:
+        groups.setdefault(_signature(finding), []).append(finding)
+    return tuple(
+        Repeated(group[0], tuple(sorted({f.location.line for f in group[1:]} - {group[0].location.line})))
+        for group in groups.values()
+    )
+
+
+def _signature(finding: UnsafeFinding) -> tuple[object, ...]:
+    return finding.code, finding.expression, finding.type, finding.condition, finding.consequence
+
+
 def _smallest_trigger(fold: UnsafeFold) -> float:
-    sizes = [f.smallest_trigger_bytes for f in fold.findings if f.smallest_trigger_bytes is not None]
-    return min(sizes, default=float("inf"))
+    sizes = [repeated.finding.smallest_trigger_bytes for repeated in fold.findings]
+    return min((size for size in sizes if size is not None), default=float("inf"))
 
 
 def unknown_folds(kernels: Sequence[KernelResult], of_model: Sequence[UnknownFinding]) -> list[UnknownFold]:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from rich.console import RenderableType
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 INDENT = 2
 _LABEL = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Unbroken:
+    """A line that is left in one piece, however long: a path or source that is there to be copied."""
+
+    text: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from console.render(self.text, options.update(no_wrap=True, overflow="ignore"))
 
 
 def indented(part: RenderableType) -> Padding:

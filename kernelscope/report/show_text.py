@@ -13,7 +13,7 @@ from kernelscope.launches.launch import EmbeddedKernel, Launch, WrapperFacts
 from kernelscope.report.answer import named
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.excerpt import highlighted
-from kernelscope.report.layout import heading, labelled, paragraph
+from kernelscope.report.layout import Unbroken, heading, labelled, paragraph
 from kernelscope.report.quantities import range_text
 
 
@@ -84,6 +84,4 @@ def _kernel(models: Sequence[ModelFacts], name: str) -> Iterator[RenderableType]
 def _source(kernel: EmbeddedKernel) -> Iterator[RenderableType]:
     yield heading(f"{kernel.file}:{kernel.first_line}")
     for number, line in enumerate(highlighted(kernel.source).split("\n"), kernel.first_line):
-        row = Text(f"{number:>6} | ", "quiet") + line
-        row.no_wrap, row.overflow = True, "ignore"
-        yield row
+        yield Unbroken(Text(f"{number:>6} | ", "quiet") + line)
