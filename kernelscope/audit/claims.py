@@ -35,7 +35,7 @@ def claims_of(requirement: Requirement) -> RequirementClaims | None:
     obligation = requirement.obligation
     space, exact = obligation.space, obligation.exact
     low, high = space.range_of(exact)
-    minimum, maximum = obligation.type.minimum, obligation.type.maximum
+    minimum, maximum = obligation.minimum, obligation.maximum
     if minimum <= low and high <= maximum:
         return None
     claims: list[Claim] = []

@@ -72,9 +72,13 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
     """Oblige every comparison inside a condition to read exact operands."""
     match node:
         case Binary(operator, left, right) if operator in COMPARISONS:
-            if isinstance(left.type, ScalarType) and left.type.is_integer:
-                evaluator.observe(left, coordinates, node)
-                evaluator.observe(right, coordinates, node)
+            if not isinstance(left.type, ScalarType) or not left.type.is_integer:
+                return
+            if operator in (BinaryOperator.EQUAL, BinaryOperator.NOT_EQUAL):
+                evaluator.observe_equality(node, coordinates)
+                return
+            evaluator.observe(left, coordinates, node)
+            evaluator.observe(right, coordinates, node)
         case Binary(_, left, right) if node.type.bits == 1:
             observe(evaluator, left, coordinates)
             observe(evaluator, right, coordinates)
@@ -124,6 +128,16 @@ def decided(evaluator: Evaluator, literal: Literal) -> bool | None:
     if any(_highest(evaluator, part) < 0 for part in parts):
         return False
     return True if all(evaluator.lower_bound(part) >= 0 for part in parts) else None
+
+
+def decided_truth(evaluator: Evaluator, condition: Node, coordinates: Coordinates) -> bool | None:
+    """Whether a condition is known to be true or false in this context; its comparisons must be exact."""
+    observe(evaluator, condition, coordinates)
+    holds = _decided_all(evaluator, list(literals(condition, coordinates)))
+    if holds is not None:
+        return holds
+    fails = _decided_all(evaluator, list(literals(condition, coordinates, False)))
+    return None if fails is None else not fails
 
 
 def _decided_disjunction(evaluator: Evaluator, literal: Literal) -> bool | None:

@@ -70,6 +70,17 @@ class Obligation:
     use: Use
     space: Space
     coordinates: Coordinates
+    limits: tuple[int, int] | None = None
+
+    @property
+    def minimum(self) -> int:
+        """Least exact value that is read as it is."""
+        return self.type.minimum if self.limits is None else self.limits[0]
+
+    @property
+    def maximum(self) -> int:
+        """Largest exact value that is read as it is."""
+        return self.type.maximum if self.limits is None else self.limits[1]
 
 
 class NeedsCase(Exception):
@@ -147,6 +158,21 @@ class Evaluator:
                     )
         return exact
 
+    def observe_equality(self, node: Binary, coordinates: Coordinates) -> None:
+        """`a == b` on wrapped values is right unless a - b is a non-zero multiple of 2**bits."""
+        key = (id(node), coordinates, 0)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        difference = self.value(node.left, coordinates) - self.value(node.right, coordinates)
+        assert isinstance(node.left.type, ScalarType)
+        reach = (1 << node.left.type.bits) - 1
+        low, high = self.space.range_of(difference)
+        if low < -reach or high > reach:
+            self.obligations.append(
+                Obligation(node, None, difference, node.left.type, self.use, self.space, coordinates, (-reach, reach))
+            )
+
     def pointer(self, node: Node, coordinates: Coordinates) -> tuple[Argument | None, Polynomial, tuple[Node, ...]]:
         """Base argument (None: not known) and exact offset in elements of a pointer, with the offset nodes added."""
         match node:
@@ -186,7 +212,12 @@ class Evaluator:
         """The truth of a condition in this context; raises NeedsCase when it is not decided."""
         truth = self.truth(condition, coordinates)
         if truth is None:
-            raise NeedsCase(condition, coordinates)
+            from kernelscope.audit.conditions import decided_truth
+
+            truth = decided_truth(self, condition, coordinates)
+            if truth is None:
+                raise NeedsCase(condition, coordinates)
+            self.decide(condition, coordinates, truth)
         return truth
 
     def _unknown_atom(self, node: Node, low: int, high: int) -> Polynomial:
@@ -272,12 +303,14 @@ class Evaluator:
         """The iteration number, from 0, of a loop whose body is executing."""
         if index not in self.loop_atoms:
             loop = self.program.loops[index]
+            bounds: list[Polynomial] = []
+            if loop.start is not None and loop.end is not None and loop.step is not None:
+                bounds = [self._bound(loop, n) for n in (loop.start, loop.end, loop.step)]
             atom = self.space.new_atom(f"iteration of {loop.name}", 0)
             atom.lowers.append(ZERO)
             self.loop_atoms[index] = atom.number
-            if loop.start is not None and loop.end is not None and loop.step is not None:
-                start, end, step = (self._bound(loop, n) for n in (loop.start, loop.end, loop.step))
-                self._bound_iteration(atom.number, start, end, step)
+            if bounds:
+                self._bound_iteration(atom.number, *bounds)
             self.space.forget()
         return Polynomial.atom(self.loop_atoms[index])
 
@@ -376,7 +409,8 @@ class Evaluator:
     def _truncating(self, node: Binary, left: Polynomial, right: Polynomial, *, quotient: bool) -> Polynomial:
         """Division toward zero: the floor where both operands are known not to be negative."""
         if self.lower_bound(left) >= 0:
-            result = self.space.divide(left, right) if quotient else self.space.remainder(left, right)
+            divisor = self._positive(right)
+            result = self.space.divide(left, divisor) if quotient else self.space.remainder(left, divisor)
             if result is not None:
                 return result
         low, high = self.space.range_of(left)
@@ -387,6 +421,22 @@ class Evaluator:
         lower = 0 if self.lower_bound(left) >= 0 and self.space.range_of(right)[0] >= 0 else -reach
         atom = self.space.new_atom("quotient" if quotient else "remainder", lower, reach)
         self.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "a division whose operands may be negative or zero")
+        return Polynomial.atom(atom.number)
+
+    def _positive(self, divisor: Polynomial) -> Polynomial:
+        """The divisor, with a lower bound of 1 recorded where it can be proved and is not obvious."""
+        if self.space.range_of(divisor)[0] >= 1 or self.lower_bound(divisor) < 1:
+            return divisor
+        numbers = divisor.atoms()
+        if divisor.terms == {tuple(numbers): 1}:
+            atom = self.space.atoms[next(iter(numbers))]
+            atom.low = max(atom.low, 1)
+            self.space.forget()
+            return divisor
+        atom = self.space.new_atom("divisor", 1)
+        atom.of_sizes = self.space.is_of_sizes(divisor)
+        atom.uppers.append(divisor)
+        atom.lowers.append(divisor)
         return Polynomial.atom(atom.number)
 
     def lower_bound(self, polynomial: Polynomial) -> int:
@@ -410,7 +460,11 @@ class Evaluator:
         low, high = self.space.range_of(left - right)
         if low >= 0 or high <= 0:
             return (right if low >= 0 else left) if least else (left if low >= 0 else right)
-        return extreme_atom(self.space, left, right, least)
+        result = extreme_atom(self.space, left, right, least)
+        bounds = self.lower_bound(left), self.lower_bound(right)
+        atom = self.space.atoms[next(iter(result.atoms()))]
+        atom.low = max(atom.low, min(bounds) if least else max(bounds))
+        return result
 
     def _bitwise_and(self, node: Binary, left: Polynomial, right: Polynomial) -> Polynomial:
         for value, other in ((right.constant_value, left), (left.constant_value, right)):

@@ -444,17 +444,17 @@ def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
         bounds = obligation.space.upper_bounds(obligation.exact)
         if not bounds:
             continue
-        claims = Claim(obligation.space, tuple(bounds[:6]), obligation.type.maximum)
+        claims = Claim(obligation.space, tuple(bounds[:6]), obligation.maximum)
         bound = min(bounds[:6], key=lambda b: (Claim(obligation.space, (b,), 0).largest(memory) or 0, len(b.terms)))
         value = claims.largest(memory)
         if value is None:
             continue
-        share = value / obligation.type.maximum if obligation.type.maximum else 0.0
+        share = value / obligation.maximum if obligation.maximum else 0.0
         if best is None or share > best[0]:
             node = _through_shapes(obligation.node)
             best = share, Proof(
                 text.slice(node.span), text.location(node.span), obligation.type.name,
-                obligation.space.text(bound), value, obligation.type.maximum,
+                obligation.space.text(bound), value, obligation.maximum,
             )  # fmt: skip
     return best[1] if best is not None else None
 

@@ -18,9 +18,10 @@ from kernelscope.kernel_reader import (
 )
 from kernelscope.triton_source.scalar_types import ValueType, from_signature
 
-#: Block sizes tried where the one of a looped reduction cannot be read off the binary: every power of two up to the
-#: largest that Inductor's reduction configs use (torch/_inductor/runtime/triton_heuristics.py, 2.14).
-CANDIDATE_BLOCKS = tuple(1 << power for power in range(15))
+#: Block sizes considered where the one of a looped reduction cannot be read off the binary: the extremes that Inductor
+#: allows (torch/_inductor/runtime/hints.py, TRITON_MAX_BLOCK["R0_"], 2.14). The loop's overshoot and its lanes grow with
+#: the block, so the largest one is the worst; what fails with the smallest one too fails with every one.
+CANDIDATE_BLOCKS = (4096 * 16, 1)
 
 Binaries = Mapping[str, Callable[[], bytes]]
 
@@ -99,7 +100,7 @@ class KernelReader:
                 programs.append(self._build(kernel, types, {**constexprs, name: block}))
             except MissingConstexpr:
                 raise missing from None
-        largest = CANDIDATE_BLOCKS[-1]
+        largest = CANDIDATE_BLOCKS[0]
         rule = f"{name} of {kernel.embedded.name} is not known: every power of two up to {largest} was considered"
         return ProgramChoice(tuple(programs), rule)
 

@@ -96,10 +96,8 @@ class Collector:
             evaluator = Evaluator(self.program, self.model, self.model.space.fork())
             for axis in range(3):
                 evaluator.program_id(axis)
-            for loop in loops:
-                evaluator.iteration(loop)
             facts = [fact for guard in guards for fact in conditions.literals(guard, ())]
-            self._base[key] = self._assumed([evaluator], facts)
+            self._base[key] = self._assumed([evaluator], facts, loops)
             self._drain_quietly(self._base[key])
         return self._base[key]
 
@@ -107,12 +105,17 @@ class Collector:
         for evaluator in evaluators:
             evaluator.obligations.clear()
 
-    def _assumed(self, evaluators: list[Evaluator], facts: list[Literal]) -> list[Evaluator]:
-        """The contexts with facts added; a fact whose value depends on a condition splits its context."""
+    def _assumed(
+        self, evaluators: list[Evaluator], facts: list[Literal], loops: Sequence[int] = ()
+    ) -> list[Evaluator]:
+        """The contexts with facts added and loops running; a fact or bound whose value depends on a condition splits its
+        context."""
         result: list[Evaluator] = []
         for evaluator in evaluators:
 
             def add(context: Evaluator) -> None:
+                for loop in loops:
+                    context.iteration(loop)
                 if conditions.assume(context, facts):
                     result.append(context)
 
@@ -410,8 +413,8 @@ def _fits_at_smallest(obligation: Obligation) -> bool:
         return all(
             min((space.maximum(b) for b in space.upper_bounds(p)), default=limit + 1) <= limit
             for p, limit in (
-                (obligation.exact, obligation.type.maximum),
-                (-obligation.exact, -obligation.type.minimum),
+                (obligation.exact, obligation.maximum),
+                (-obligation.exact, -obligation.minimum),
             )
         )
     finally:

@@ -107,7 +107,7 @@ class PointEvaluator:
 
     def _carried_count(self, node: Carried, loop: int) -> int:
         if not node.after:
-            return self.point.iterations[loop]
+            return self._iteration(loop)
         header = self.program.loops[loop]
         if header.start is None or header.end is None or header.step is None:
             raise NotEvaluable("while loop")
@@ -115,6 +115,11 @@ class PointEvaluator:
         if step == 0:
             raise NotEvaluable("loop step 0")
         return max(0, -((start - end) // step))
+
+    def _iteration(self, loop: int) -> int:
+        if loop not in self.point.iterations:
+            raise NotEvaluable("a loop that is not running")
+        return self.point.iterations[loop]
 
     def _compute(self, node: Node, lanes: Lanes) -> int:
         match node:
@@ -156,7 +161,7 @@ class PointEvaluator:
                 header = self.program.loops[loop]
                 if header.start is None or header.step is None:
                     raise NotEvaluable("while loop")
-                return self.value(header.start, ()) + self.value(header.step, ()) * self.point.iterations[loop]
+                return self.value(header.start, ()) + self.value(header.step, ()) * self._iteration(loop)
             case Carried(loop, _, initial, step):
                 first = self.value(initial, lanes[: len(initial.shape)])
                 return first + self.value(step, lanes[: len(step.shape)]) * self._carried_count(node, loop)

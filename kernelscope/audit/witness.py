@@ -132,7 +132,7 @@ class WitnessSearch:
         if exact is None:
             bounds = self.space.upper_bounds(obligation.exact)
             exact = min((self.space.maximum(b) for b in bounds), default=None)
-        if exact is None or obligation.type.minimum <= exact <= obligation.type.maximum:
+        if exact is None or obligation.minimum <= exact <= obligation.maximum:
             return None
         loop = self.requirement.loop
         assert loop is not None
@@ -280,14 +280,14 @@ class WitnessSearch:
         obligation = self.requirement.obligation
         lanes = tuple(self._coordinate(c, values) for c in obligation.coordinates)
         right, wrong = exact.value(obligation.node, lanes), machine.value(obligation.node, lanes)
-        if right == wrong or obligation.type.minimum <= right <= obligation.type.maximum:
+        if right == wrong or (obligation.limits is None and obligation.minimum <= right <= obligation.maximum):
             return None
         if not self._runs(exact, point.iterations, values):
             return None
         consequence = self._first_effect(exact, machine, values, lanes)
         if consequence is None:
             return None
-        node, shown, shown_wrong = innermost(exact, machine, obligation.node, lanes)
+        node, shown, shown_wrong = _shown(exact, machine, obligation.node, lanes)
         return Failure(
             point.program_id,
             self._access_lanes(values) if self.requirement.access is not None else lanes,
@@ -321,6 +321,8 @@ class WitnessSearch:
             if loop.start is None or loop.end is None or loop.step is None:
                 return False
             start, end, step = (exact.value(n, ()) for n in (loop.start, loop.end, loop.step))
+            if step == 0:
+                return False
             reached = start + step * iterations.get(index, 0)
             if not (reached < end if step > 0 else reached > end):
                 return False
@@ -409,6 +411,19 @@ def _holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -
                 return bool(evaluator.value(condition, lanes))
             except NotEvaluable:
                 return True
+
+
+def _shown(
+    exact: PointEvaluator, machine: PointEvaluator, node: Node, lanes: tuple[int, ...]
+) -> tuple[Node, int, int]:
+    """The innermost faulty operation; of an equality, that of the operand that wraps."""
+    from kernelscope.triton_source.index_program import COMPARISONS, Binary
+
+    if isinstance(node, Binary) and node.operator in COMPARISONS:
+        for side in (node.left, node.right):
+            if exact.value(side, lanes) != machine.value(side, lanes):
+                return innermost(exact, machine, side, lanes)
+    return innermost(exact, machine, node, lanes)
 
 
 def innermost(

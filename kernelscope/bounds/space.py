@@ -19,6 +19,7 @@ UNBOUNDED = 1 << 200
 #: Largest value of a size without any bound: PyTorch keeps sizes in int64.
 LARGEST_SIZE = (1 << 63) - 1
 _MOST_CANDIDATES = 24
+_DEEPEST_RELATION = 5
 
 Range = tuple[int, int]
 
@@ -288,23 +289,24 @@ class Space:
 
     # -- maxima over the box ----------------------------------------------------------------------------------------
 
-    def maximum(self, polynomial: Polynomial) -> int:
-        """An upper bound over the box of a polynomial in sizes (exact where it is monotone in every symbol)."""
+    def maximum(self, polynomial: Polynomial, depth: int = 0) -> int:
+        """An upper bound over the box of a polynomial in sizes (exact where it is monotone in every symbol). `depth`
+        counts quotients replaced by their relations so far: past a few, numeric ranges are used."""
         value = polynomial.constant_value
         if value is not None:
             return floor(value)
         numbers = polynomial.atoms()
         quotients = [n for n in numbers if not self.atoms[n].is_symbol]
         if quotients:
-            return self._maximum_over_quotient(polynomial, max(quotients))
+            return self._maximum_over_quotient(polynomial, max(quotients), depth)
         for number in sorted(numbers):
             low, high = self.sign_range(polynomial.derivative(number))
             if low >= 0 or high <= 0:
                 corner = self.box[number][1 if low >= 0 else 0]
-                return self.maximum(polynomial.substitute(number, Polynomial.constant(corner)))
+                return self.maximum(polynomial.substitute(number, Polynomial.constant(corner)), depth)
         return floor(self.range_of(polynomial)[1])
 
-    def _maximum_over_quotient(self, polynomial: Polynomial, number: int) -> int:
+    def _maximum_over_quotient(self, polynomial: Polynomial, number: int, depth: int) -> int:
         atom = self.atoms[number]
         coefficients = polynomial.coefficients_of(number)
         factor = coefficients[1] if len(coefficients) == 2 else polynomial.derivative(number)
@@ -313,15 +315,19 @@ class Space:
         if low < 0 < high:
             return floor(self.range_of(polynomial)[1])
         corner = most if low >= 0 else least
-        options = [self.maximum(polynomial.substitute(number, Polynomial.constant(corner)))]
+        options = [self.maximum(polynomial.substitute(number, Polynomial.constant(corner)), depth)]
+        if depth > _DEEPEST_RELATION or least == most:
+            return options[0]
         if atom.quotient is not None and len(coefficients) == 2:
             numerator, denominator = atom.quotient
             ratio = factor.rational_quotient(denominator)
             if ratio is not None and self._has_sign(ratio, low >= 0):
                 bound = numerator if low >= 0 else numerator - denominator + ONE
-                options.append(self.maximum(coefficients[0] + ratio * bound))
+                options.append(self.maximum(coefficients[0] + ratio * bound, depth + 1))
         bounds = atom.uppers if low >= 0 else atom.lowers
-        options.extend(self.maximum(polynomial.substitute(number, b)) for b in bounds if number not in b.atoms())
+        options.extend(
+            self.maximum(polynomial.substitute(number, b), depth + 1) for b in bounds[:3] if number not in b.atoms()
+        )
         return min(options)
 
     def without_rounding(self, polynomial: Polynomial, number: int) -> Polynomial | None:
@@ -348,6 +354,11 @@ class Space:
         value = denominator.constant_value
         if value == 1:
             return numerator
+        if len(denominator.terms) == 1 and value is None:
+            ((monomial, scale),) = denominator.terms.items()
+            if scale != 1:  # floor(n / (c*m)) is floor(floor(n / m) / c)
+                inner = self.divide(numerator, Polynomial({monomial: 1}))
+                return None if inner is None else self.divide(inner, Polynomial.constant(scale))
         known = self._quotients.get((numerator, denominator))
         if known is not None:
             return known

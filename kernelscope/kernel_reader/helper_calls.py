@@ -117,6 +117,14 @@ def _indexed_reduction(reader: Expressions, one: Call) -> Value:
     )
 
 
+def _indexed_extreme(reader: Expressions, one: Call) -> Value:
+    """minimum/maximum_with_index of two (value, index) pairs, element by element."""
+    value, index = one.node(reader, 0, "a_value"), one.node(reader, 1, "a_index")
+    nodes = one.nodes()
+    shape = max((n.shape for n in nodes), key=len)
+    return Items(tuple(opaque(n.type, shape, one.span, f"triton_helpers.{one.name}", nodes) for n in (value, index)))
+
+
 def _online_softmax_combine(reader: Expressions, one: Call) -> Value:
     nodes = [n for n in one.nodes() if isinstance(n.type, ScalarType)]
     shape = max((n.shape for n in nodes), key=len)
@@ -245,7 +253,8 @@ HELPERS: dict[str, Handler] = {
     "prod": reduction("prod"), "min2": reduction("min", None, "dim"), "max2": reduction("max", None, "dim"),
     "min2_strict": reduction("min", None, "dim"), "max2_strict": reduction("max", None, "dim"),
     "fmax2": reduction("max", None, "dim"), "min_with_index": _indexed_reduction,
-    "max_with_index": _indexed_reduction, "exp": _elementwise(), "online_softmax_reduce": _reduced(2, 2),
+    "max_with_index": _indexed_reduction, "minimum_with_index": _indexed_extreme,
+    "maximum_with_index": _indexed_extreme, "exp": _elementwise(), "online_softmax_reduce": _reduced(2, 2),
     "online_softmax_combine": _online_softmax_combine, "online_softmax_combine_with_sum": _online_softmax_combine,
     "welford_reduce": _welford_combine, "welford_combine": _welford_combine, "welford": _reduced(3, 3),
     "device_assert_then": _device_assert_then, "any": _truth_reduction, "bucketize_binary_search": _bucketize,
