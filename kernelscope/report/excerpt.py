@@ -19,9 +19,9 @@ def excerpt(location: Location, width: int) -> list[Unbroken]:
     room = max(20, width - len(gutter))
     line, start, end, left, right = _cut(line, start, end, room)
     code = Text("..." if left else "") + highlighted(line) + Text("..." if right else "")
-    below = Text(" " * (len(gutter) - 2) + "| " + " " * (start + 3 * left), "quiet")
-    below.append("^" * max(1, end - start), "fault")
-    return [Unbroken(Text(gutter, "quiet") + code), Unbroken(below)]
+    margin = " " * (len(gutter) - 2) + "| " + " " * (start + 3 * left)
+    below = Text.assemble((margin, "quiet"), ("^" * max(1, end - start), "fault"))
+    return [Unbroken(Text.assemble((gutter, "quiet"), code)), Unbroken(below)]
 
 
 def _without_tabs(location: Location) -> tuple[str, int, int]:

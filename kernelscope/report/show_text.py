@@ -84,4 +84,4 @@ def _kernel(models: Sequence[ModelFacts], name: str) -> Iterator[RenderableType]
 def _source(kernel: EmbeddedKernel) -> Iterator[RenderableType]:
     yield heading(f"{kernel.file}:{kernel.first_line}")
     for number, line in enumerate(highlighted(kernel.source).split("\n"), kernel.first_line):
-        yield Unbroken(Text(f"{number:>6} | ", "quiet") + line)
+        yield Unbroken(Text.assemble((f"{number:>6} | ", "quiet"), line))

@@ -103,7 +103,9 @@ NOTE = Note(
 PROOF = Proof("x0 + 64*x1", location(450), "int32", "64*s10 - 1", 1073741823, 2147483647)
 
 
-def kernel(name: str, *findings: Finding, verdict: Verdict = Verdict.SAFE, proofs: tuple[Proof, ...] = ()) -> KernelResult:
+def kernel(
+    name: str, *findings: Finding, verdict: Verdict = Verdict.SAFE, proofs: tuple[Proof, ...] = ()
+) -> KernelResult:
     return KernelResult(name, verdict, 32, (launch(kernel=name),), findings, proofs, None)
 
 
