@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # known to type checkers; `typing` itself takes longer to import than all of this
 if TYPE_CHECKING:
     from kernelscope.audit import audit
     from kernelscope.audit import largest_safe_sizes as bounds

@@ -89,6 +89,7 @@ _OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write the report 
 
 
 @click.group(
+    "kernelscope",
     cls=OneLineErrors,
     no_args_is_help=False,
     epilog=_EXIT_STATUS,

@@ -13,7 +13,7 @@ from kernelscope.launches.host_expression import (
     HostType,
     HostUnknown,
 )
-from kernelscope.launches.launch import Tensor
+from kernelscope.launches.launch import KernelArgument, ScalarArgument, Tensor, TensorArgument
 
 _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _ATOM = range(6)
 _MAX_DEPTH = 100
@@ -43,6 +43,15 @@ def host_expression_text(expression: HostExpression) -> str:
     while isinstance(expression, HostCast):
         expression = expression.operand
     return _text(expression, 0)[0]
+
+
+def argument_text(argument: KernelArgument) -> str:
+    """What a launch passes for one kernel argument, in sizes."""
+    match argument:
+        case ScalarArgument(_, value, _):
+            return host_expression_text(value)
+        case TensorArgument(_, tensor):
+            return tensor_text(tensor)
 
 
 def tensor_text(tensor: Tensor) -> str:
