@@ -311,6 +311,8 @@ class Evaluator:
             self.loop_atoms[index] = atom.number
             if bounds:
                 self._bound_iteration(atom.number, *bounds)
+            elif loop.condition is not None:
+                self._bound_while(atom.number, loop.condition)
             self.space.forget()
         return Polynomial.atom(self.loop_atoms[index])
 
@@ -336,6 +338,19 @@ class Evaluator:
                     quotient = self.space.divide(bound, step)
                     if quotient is not None:
                         atom.uppers.append(quotient)
+
+    def _bound_while(self, number: int, condition: Node) -> None:
+        """Iteration k of a while loop begins only if the condition held at k - 1: where it says c*k <= r, c*k <= r + c."""
+        from kernelscope.audit.conditions import literals, margins
+
+        for literal in literals(condition, ()):
+            for margin in margins(self, literal) or ():
+                parts = margin.coefficients_of(number)
+                factor = parts[1].constant_value if len(parts) == 2 else None
+                if isinstance(factor, int) and factor < 0:
+                    limit = parts[0].plus(-factor)
+                    if self.lower_bound(limit) >= 0:
+                        self.space.atoms[number].scaled_uppers.append((Polynomial.constant(-factor), limit))
 
     def _loop_counter(self, node: LoopCounter, coordinates: Coordinates) -> Polynomial:
         loop = self.program.loops[node.loop]

@@ -11,6 +11,7 @@ from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obli
 from kernelscope.audit.host import LaunchModel
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE, Space
+from kernelscope.kernel_reader.nodes import operands
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Absolute,
@@ -72,7 +73,8 @@ class Collector:
         self.result = Collected()
         self._base: dict[object, list[Evaluator]] = {}
         self._live: dict[object, list[Evaluator]] = {}
-        self._masks: set[object] = set()
+        self._chains: dict[tuple[object, ...], list[Evaluator]] = {}
+        self._sizes: dict[int, int] = {}
         self._cases = 0
         self._pure: dict[int, bool] = {}
         self._valued: set[tuple[int, Coordinates, int]] = set()
@@ -136,8 +138,9 @@ class Collector:
             for truth in (True, False):
                 branch = fork(evaluator)
                 facts = list(conditions.literals(case.condition, case.coordinates, truth))
+                feasible = conditions.assume(branch, facts)
                 branch.decide(case.condition, case.coordinates, truth)
-                if conditions.assume(branch, facts):
+                if feasible:
                     self._in_cases(branch, action, access)
                 self._drain(branch, access)
 
@@ -155,32 +158,62 @@ class Collector:
     # -- accesses ---------------------------------------------------------------------------------------------------
 
     def _access(self, access: Access) -> None:
-        shape = access.pointer.shape
-        for evaluator in self._base_contexts(access.guards, access.loops):
-            coordinates = evaluator.lane_coordinates(shape)
-            if access.mask is not None:
-                self._mask(evaluator, access, coordinates)
         for evaluator in self._live_contexts(access):
-            self._address(evaluator, access, evaluator.lane_coordinates(shape))
+            self._address(evaluator, access, evaluator.lane_coordinates(access.pointer.shape))
 
     def _live_contexts(self, access: Access) -> list[Evaluator]:
+        """Contexts in which a lane of the access is live. On the way the mask is obliged to be exact: its conjuncts are
+        taken one after another, each on the lanes where those before it hold. (On a lane where conjunct i is the first
+        false one, all before it and itself are exact, so the machine's conjunction is false too.)"""
         asserted = [a for a in self.program.assertions if self._applies(a, access)]
         key = (
             id(access.mask), access.pointer.shape, tuple(id(g) for g in access.guards), access.loops,
             tuple(id(a) for a in asserted),
         )  # fmt: skip
-        if key in self._live:
-            return self._live[key]
-        contexts: list[Evaluator] = []
-        for base in self._base_contexts(access.guards, access.loops):
-            evaluator = fork(base)
-            coordinates = evaluator.lane_coordinates(access.pointer.shape)
-            facts = list(conditions.literals(access.mask, coordinates)) if access.mask is not None else []
-            live = self._assumed([evaluator], facts)
-            self._drain_quietly(live)
-            contexts.extend(self._with_assertions(live, asserted, access))
-        self._live[key] = contexts
+        if key not in self._live:
+            contexts = self._base_contexts(access.guards, access.loops)
+            if access.mask is not None:
+                contexts = [live for c in contexts for live in self._masked(c, access)]
+            self._live[key] = self._with_assertions([fork(c) for c in contexts], asserted, access)
+        return self._live[key]
+
+    def _masked(self, base: Evaluator, access: Access) -> list[Evaluator]:
+        assert access.mask is not None
+        coordinates = base.lane_coordinates(access.pointer.shape)
+        parts = sorted(conditions.literals(access.mask, coordinates), key=self._complexity)
+        contexts = [base]
+        prefix: tuple[object, ...] = (id(base),)
+        for part in parts:
+            prefix = (*prefix, id(part.node), part.coordinates, part.truth)
+            if prefix not in self._chains:
+                found: list[Evaluator] = []
+                for context in contexts:
+                    context.use = Use.MASK
+                    self._in_cases(
+                        context, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access  # type: ignore[misc]
+                    )
+                    self._drain(context, access)
+                    context.use = Use.ADDRESS
+                    narrowed = self._assumed([fork(context)], [part])
+                    self._drain_quietly(narrowed)
+                    found.extend(narrowed)
+                self._chains[prefix] = found
+            contexts = self._chains[prefix]
         return contexts
+
+    def _complexity(self, literal: Literal) -> int:
+        """Nodes below a condition: simple masks come first, so that others can lean on them."""
+        key = id(literal.node)
+        if key not in self._sizes:
+            seen: set[int] = set()
+            waiting: list[Node] = [literal.node]
+            while waiting and len(seen) < 500:
+                node = waiting.pop()
+                if id(node) not in seen:
+                    seen.add(id(node))
+                    waiting.extend(operands(node))
+            self._sizes[key] = len(seen) + (1000 if conditions.disjuncts(literal) else 0)
+        return self._sizes[key]
 
     def _with_assertions(
         self, evaluators: list[Evaluator], asserted: list[Assertion], access: Access
@@ -208,51 +241,6 @@ class Collector:
             and assertion.loops == access.loops[: len(assertion.loops)]
             and {id(g) for g in assertion.guards} <= {id(g) for g in access.guards}
         )
-
-    def _mask(self, evaluator: Evaluator, access: Access, coordinates: Coordinates) -> None:
-        """Every comparison of a mask must be exact on every lane, or on the lanes that exact ones leave alive."""
-        assert access.mask is not None
-        key = (id(access.mask), id(evaluator), coordinates)
-        if key in self._masks:
-            return
-        self._masks.add(key)
-        evaluator.use = Use.MASK
-        parts = list(conditions.literals(access.mask, coordinates))
-        exact, dependent = self._split_by_small_sizes(evaluator, parts, access)
-        self._drain(evaluator, access)
-        if dependent:
-            context = fork(evaluator)
-            context.obligations.clear()
-            for live in self._assumed([context], exact):
-                live.obligations.clear()
-                live.use = Use.MASK
-                for part in dependent:
-                    self._in_cases(live, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access)  # type: ignore[misc]
-                self._drain(live, access)
-        evaluator.use = Use.ADDRESS
-
-    def _split_by_small_sizes(
-        self, evaluator: Evaluator, parts: list[Literal], access: Access
-    ) -> tuple[list[Literal], list[Literal]]:
-        """Literals whose comparisons are exact on all lanes at the smallest sizes, and those that need the others."""
-        exact: list[Literal] = []
-        dependent: list[Literal] = []
-        for part in parts:
-            before = list(evaluator.obligations)
-            seen = set(evaluator._seen)
-            self._in_cases(evaluator, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access)  # type: ignore[misc]
-            added = evaluator.obligations[len(before) :]
-            if all(_fits_at_smallest(o) for o in added):
-                exact.append(part)
-            else:
-                evaluator.obligations[:] = before
-                evaluator._seen = seen
-                dependent.append(part)
-        if not exact:  # nothing to lean on: all must be exact by themselves
-            for part in dependent:
-                self._in_cases(evaluator, lambda e, p=part: conditions.observe(e, p.node, p.coordinates), access)  # type: ignore[misc]
-            return dependent, []
-        return exact, dependent
 
     def _address(self, evaluator: Evaluator, access: Access, coordinates: Coordinates) -> None:
         def visit(context: Evaluator) -> None:
@@ -319,8 +307,8 @@ class Collector:
         self, evaluator: Evaluator, condition: Node, truth: bool, branch: Node, coordinates: Coordinates, access: Access
     ) -> None:
         context = fork(evaluator)
-        context.decide(condition, coordinates, truth)
         for live in self._assumed([context], list(conditions.literals(condition, coordinates, truth))):
+            live.decide(condition, coordinates, truth)
             live.obligations.clear()
             live.use = Use.VALUE
             self._stored(live, branch, coordinates, access)
@@ -403,22 +391,6 @@ class Collector:
         self._in_cases(evaluator, lambda e: conditions.observe(e, condition, ()), None)
         self._drain(evaluator, None)
         evaluator.use = Use.ADDRESS
-
-
-def _fits_at_smallest(obligation: Obligation) -> bool:
-    space = obligation.space
-    box = dict(space.box)
-    space.set_box({n: (r[0], r[0]) for n, r in box.items()})
-    try:
-        return all(
-            min((space.maximum(b) for b in space.upper_bounds(p)), default=limit + 1) <= limit
-            for p, limit in (
-                (obligation.exact, obligation.maximum),
-                (-obligation.exact, -obligation.minimum),
-            )
-        )
-    finally:
-        space.set_box(box)
 
 
 def fork(evaluator: Evaluator) -> Evaluator:

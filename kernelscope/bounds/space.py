@@ -433,6 +433,7 @@ class Space:
             atom.lowers.append(Polynomial({}))
         atom.scaled_uppers.append((denominator, rest))
         atom.scaled_lowers.append((denominator, rest - denominator + ONE))
+        self._bound_by_extreme(atom, rest, denominator)
         if self.is_of_sizes(denominator):
             bounds = self._dividend_bounds(rest, denominator) if atom.of_sizes else self.upper_bounds(rest)[:4]
             uppers = (self.divide(bound, denominator) for bound in bounds if _is_integral(bound))
@@ -441,6 +442,27 @@ class Space:
         self._quotients[key] = result
         return result
 
+
+    def _bound_by_extreme(self, atom: Atom, numerator: Polynomial, denominator: Polynomial) -> None:
+        """n // min(a, b) is at most k - 1 where n + 1 <= a*k and n + 1 <= b*k (the column of a swizzled program id)."""
+        numbers = denominator.atoms()
+        definition = self.atoms[next(iter(numbers))].extremes if len(numbers) == 1 else None
+        if definition is None or definition[2] != "min" or denominator.terms != {tuple(numbers): 1}:
+            return
+        bounds = [b.plus(1) for b in self._direct_bounds(numerator)]
+        shares = [{q for b in bounds if (q := b.rational_quotient(part)) is not None} for part in definition[:2]]
+        for share in shares[0] & shares[1]:
+            atom.uppers.insert(0, share.plus(-1))
+
+    def _direct_bounds(self, polynomial: Polynomial) -> list[Polynomial]:
+        """Upper bounds of a polynomial one and two replacements away, other atoms kept."""
+        result = [polynomial]
+        for _ in range(2):
+            for candidate in list(result):
+                for number in candidate.atoms():
+                    if not self.atoms[number].of_sizes and len(result) < 40:
+                        result.extend(r for r in self._replacements(candidate, number) if r not in result)
+        return result
 
     def _dividend_bounds(self, numerator: Polynomial, denominator: Polynomial) -> list[Polynomial]:
         """Bounds of a numerator from how its divisor was made: where d is ceil(n/k), n is at most k*d, so that

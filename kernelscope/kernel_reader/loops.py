@@ -97,7 +97,7 @@ def _observe_updates(
     for name in names:
         end = ends.get(name)
         if isinstance(carried.get(name), Carried) and isinstance(end, Binary) and not end.shape:
-            compared = Binary(BinaryOperator.EQUAL, end, end, INT1, (), end.span)
+            compared = Binary(BinaryOperator.LESS_EQUAL, end, end, INT1, (), end.span)
             interpreter.recorder.observe(compared, span)
 
 
