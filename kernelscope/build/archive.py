@@ -15,11 +15,12 @@ from typing import BinaryIO
 from kernelscope.build.atomic_file import atomic_file
 from kernelscope.build.zip_records import (
     ZipEntry,
-    alignment_of,
     central_header,
     end_records,
-    local_data_start,
+    has_wide_end,
     local_header,
+    local_record,
+    trailing_record,
 )
 from kernelscope.errors import KernelscopeError
 
@@ -92,16 +93,24 @@ class _Writer:
         for info in infos:
             if info.flag_bits & 0x1:
                 raise KernelscopeError("encrypted", where=info.filename)
-            start = local_data_start(self._source, info)
+            found = local_record(self._source, info)
+            entry = ZipEntry.of(info, found.padded)
             content = replaced.get(info.filename)
             if content is None:
-                self._copy(ZipEntry.of(info, alignment_of(info, start)), start)
+                self._copy(entry, found.start)
             else:
-                self._new(ZipEntry.of(info, alignment_of(info, start)), content)
+                self._new(entry, content)
         for name, content in added.items():
-            template = infos[-1].date_time if infos else (1980, 1, 1, 0, 0, 0)
-            self._new(ZipEntry.of(zipfile.ZipInfo(name, template), 1), content)
+            self._new(self._template().named(name), content)
         self._finish(archive.comment)
+
+    def _template(self) -> ZipEntry:
+        """What a new member is to look like: the archive's last one."""
+        if self._entries:
+            return self._entries[-1]
+        info = zipfile.ZipInfo("")
+        info.CRC = 0
+        return ZipEntry.of(info, padded=False)
 
     def _copy(self, entry: ZipEntry, start: int) -> None:
         """The member's bytes as they are in the source, compressed or not."""
@@ -110,6 +119,7 @@ class _Writer:
         copied = _copy_range(self._source, start, self._output, entry.stored_size, self._tell)
         if copied != entry.stored_size:
             raise KernelscopeError("the package ends within this member", where=entry.name)
+        self._output.write(trailing_record(placed))
         self._entries.append(placed)
 
     def _new(self, entry: ZipEntry, content: Content) -> None:
@@ -126,6 +136,7 @@ class _Writer:
         if compressor is not None:
             stored += self._output.write(compressor.flush())
         final = placed.with_sizes(crc, size, stored)
+        self._output.write(trailing_record(final))
         end = self._output.tell()
         self._output.seek(placed.offset)
         self._output.write(local_header(final))
@@ -142,7 +153,9 @@ class _Writer:
         start = self._output.tell()
         for entry in self._entries:
             self._output.write(central_header(entry))
-        self._output.write(end_records(len(self._entries), start, self._output.tell() - start, comment))
+        wide = has_wide_end(self._source, comment)
+        size = self._output.tell() - start
+        self._output.write(end_records(len(self._entries), start, size, comment, wide=wide))
 
     def _tell(self, _piece: int) -> None:
         if self._progress is not None:
@@ -158,9 +171,7 @@ def _pieces(content: Content) -> Iterator[bytes]:
             yield piece
 
 
-def _copy_range(
-    source: BinaryIO, start: int, output: BinaryIO, size: int, tell: Callable[[int], None]
-) -> int:
+def _copy_range(source: BinaryIO, start: int, output: BinaryIO, size: int, tell: Callable[[int], None]) -> int:
     """Copies bytes within the kernel where it can, else in pieces; returns how many there were."""
     done = 0
     place = output.tell()
@@ -203,5 +214,3 @@ def copy_bytes(source: BinaryIO, start: int, output: BinaryIO, size: int) -> Non
             raise KernelscopeError("the file ends too early")
         output.write(piece)
         left -= len(piece)
-
-

@@ -175,5 +175,3 @@ def _dimensions(facts: object, constexprs: Mapping[str, object]) -> list[int] | 
     values = [constexprs.get(str(entry), entry) for entry in shape]
     numbers = [int(str(value)) for value in values if str(value).isdigit()]
     return numbers if len(numbers) == len(values) else None
-
-

@@ -25,7 +25,7 @@ _TRITON_TOOLS = "backends/nvidia/bin"
 class KernelCost:
     """Measured on the cubin. `spill_stores` and `spill_loads` count instructions on local memory, which Triton's
     kernels use for spilled registers only; `stack_bytes` is what a thread needs for them. `instructions` counts SASS
-    lines. `warps` is how many fit on a multiprocessor and `occupancy` that number as a share of the most it can hold."""
+    lines. `warps` is how many fit on a multiprocessor, `occupancy` that number as a share of the most it can hold."""
 
     registers: int
     stack_bytes: int
