@@ -1,0 +1,1 @@
+"""Speed and memory of an audit against the floor: `python -m tests.bench`."""

@@ -1,0 +1,88 @@
+"""Prints speed and memory of the audit as ratios to the floor: `python -m tests.bench [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from kernelscope.audit import audit
+from tests.bench.floor import floor_of, medians, seconds
+from tests.bench.synthetic import write_package
+from tests.bench.templates import FIXTURES
+from tests.bench.weights import add_sparse_weights, time_and_peak
+
+ROUNDS = 3
+RATIO, FLAT, WEIGHTS_RATIO, WEIGHTS_MB, VERSION_MS = 4.0, 0.20, 1.2, 250.0, 150.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="25 and 50 kernels in place of 100, 500 and 2,000")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    arguments = parser.parse_args()
+    counts = (25, 50) if arguments.quick else (100, 500, 2000)
+    with tempfile.TemporaryDirectory() as folder:
+        missed = sum(not met for met in _all(Path(folder), counts, arguments.rounds))
+    print(f"{missed} target(s) missed" if missed else "all targets met")
+    return 1 if missed else 0
+
+
+def _all(folder: Path, counts: tuple[int, ...], rounds: int) -> Iterator[bool]:
+    yield _ratio("resnet18", FIXTURES / "resnet18.unbounded.pt2", rounds)[1]
+    each: list[float] = []
+    for count in counts:
+        package = folder / f"synthetic{count}.pt2"
+        write_package(package, count)
+        taken, met = _ratio(f"{count:,} distinct kernels", package, rounds)
+        each.append(taken / count)
+        print(f"{'':30} {each[-1] * 1000:8.2f} ms a kernel")
+        if count == counts[-1]:
+            yield met
+    spread = (max(each) - min(each)) / min(each)
+    yield _line("spread of the time a kernel", f"{spread:.0%}", spread <= FLAT, f"{FLAT:.0%}")
+    yield from _weights(folder, rounds)
+    yield _version()
+
+
+def _ratio(label: str, package: Path, rounds: int) -> tuple[float, bool]:
+    floor = floor_of(package)
+    taken, least = medians([lambda: audit([str(package)]), floor.run], rounds)
+    met = taken <= RATIO * least
+    _line(f"audit of {label}", f"{taken:.3f} s = {taken / least:.2f} x floor ({least:.3f} s)", met, f"{RATIO:g} x")
+    return taken, met
+
+
+def _weights(folder: Path, rounds: int) -> Iterator[bool]:
+    plain = FIXTURES / "layernorm.unbounded.pt2"
+    heavy = folder / "heavy.pt2"
+    add_sparse_weights(plain, heavy, 8 << 30)
+    pairs = [(time_and_peak(plain), time_and_peak(heavy)) for _ in range(rounds)]
+    without, within = (statistics.median(p[side][0] for p in pairs) for side in (0, 1))
+    peak = max(p[1][1] for p in pairs)
+    ratio = within / without
+    yield _line("8 GiB of weights against none", f"{ratio:.2f} x", ratio <= WEIGHTS_RATIO, f"{WEIGHTS_RATIO:g} x")
+    yield _line("peak memory with 8 GiB of weights", f"{peak:.0f} MB", peak <= WEIGHTS_MB, f"{WEIGHTS_MB:g} MB")
+
+
+def _version() -> bool:
+    program = Path(sys.executable).parent / "kernelscope"
+    command = [str(program)] if program.exists() else [sys.executable, "-m", "kernelscope"]
+    command.append("--version")
+    taken = 1000 * statistics.median(
+        seconds(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)) for _ in range(5)
+    )
+    return _line("kernelscope --version", f"{taken:.0f} ms", taken <= VERSION_MS, f"{VERSION_MS:g} ms")
+
+
+def _line(label: str, value: str, met: bool, target: str) -> bool:
+    print(f"{label:36} {value:38} target {target:8} {'met' if met else 'MISSED'}", flush=True)
+    return met
+
+
+if __name__ == "__main__":
+    sys.exit(main())
