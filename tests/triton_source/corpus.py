@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from kernelscope.triton_source import KernelDeclaration, read_declarations
 from kernelscope.triton_source.scalar_types import ValueType, from_signature
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 _SOURCE = re.compile(r"async_compile\.triton\('([^']+)', '''(.*?)'''", re.DOTALL)
@@ -30,13 +36,24 @@ class Kernel:
     text: str
     declaration: KernelDeclaration
 
+    facts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """Parameter types as signatures spell them: the decorator's, and a launch file's."""
+        found = dict(self.declaration.signature)
+        for name, tensor in self.facts.get("tensors", {}).items():
+            found[name] = f"*{tensor['dtype']}"
+        found.update((name, str(kind)) for name, kind in self.facts.get("types", {}).items())
+        return found
+
     @property
     def types(self) -> dict[str, ValueType]:
-        pairs = ((name, from_signature(kind)) for name, kind in self.declaration.signature.items())
+        pairs = ((name, from_signature(kind)) for name, kind in self.signature.items())
         return {name: kind for name, kind in pairs if kind is not None}
 
     def constexprs(self, blocks: Mapping[str, object] = BLOCKS) -> dict[str, object]:
-        known = dict(self.declaration.constants)
+        known = {**self.declaration.constants, **self.facts.get("constexpr", {})}
         for name in self.declaration.constexpr_parameters:
             known.setdefault(name, _block(name, blocks))
         return known
@@ -70,7 +87,7 @@ def fixture_kernels() -> tuple[Kernel, ...]:
 def case_kernels() -> tuple[Kernel, ...]:
     """The kernel of every case."""
     return tuple(
-        Kernel(path.stem, path.read_text(), declaration)
+        Kernel(path.stem, path.read_text(), declaration, tomllib.loads(path.with_suffix(".toml").read_text()))
         for path in sorted((ROOT / "tests" / "cases").glob("*_*.py")) if path.stem[0].isdigit()
         for declaration in read_declarations(path.read_text())
     )  # fmt: skip

@@ -90,7 +90,7 @@ def materialize(
         if axis in checked:
             valid = apply(
                 s, BinaryOperator.AND,
-                apply(s, BinaryOperator.GREATER_EQUAL, whole, 0),
+                apply(s, BinaryOperator.GREATER_EQUAL, whole, nodes.constant(s, 0, INT64)),
                 apply(s, BinaryOperator.LESS, whole, shape[axis]),
             )  # fmt: skip
             mask = valid if mask is None else apply(s, BinaryOperator.AND, mask, valid)
@@ -137,7 +137,10 @@ def make_descriptor(s: State, base: Value, shape: Value, strides: Value, block_s
         s.give_up_on("a tensor descriptor that is not followed")
         return Unknown("a tensor descriptor that is not followed")
     sizes = tuple(as_scalar_type(s, item, INT32) for item in as_items(shape))
-    steps = tuple(as_scalar_type(s, item, INT64) for item in as_items(strides))
+    steps = tuple(
+        nodes.constant(s, item, INT64) if isinstance(item, int) and INT64.wrap(item) == item
+        else as_scalar_type(s, item, INT64) for item in as_items(strides)
+    )  # fmt: skip
     if len(sizes) != len(block) or len(steps) != len(block) or not 0 < len(block) <= _MOST_RANK:
         s.reject("the parts of a tensor descriptor have different lengths")
         return Unknown("a tensor descriptor that Triton rejects")

@@ -12,6 +12,7 @@ from kernelscope.triton_source.index_program import (
 from kernelscope.triton_source.interpreter import language_functions, memory, nodes, reductions
 from kernelscope.triton_source.interpreter.arguments import Handler, bound, flag
 from kernelscope.triton_source.interpreter.operators import apply, choose, to_node
+from kernelscope.triton_source.interpreter.promotion import is_unsigned
 from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import Unknown, Value, is_node
 from kernelscope.triton_source.scalar_types import FLOAT32, INT1, INT32, INT64, UINT32, PointerType, ScalarType
@@ -44,6 +45,18 @@ def _remainder_integer(s: State, args: list[Value], kwargs: dict[str, Value]) ->
 
 def _signs_differ(s: State, a: Value, b: Value) -> Value:
     return apply(s, Op.NOT_EQUAL, apply(s, Op.LESS, a, 0), apply(s, Op.LESS, b, 0))
+
+
+def _unrecorded(handler: Handler) -> Handler:
+    """A function that is modelled by its effect, not operation by operation."""
+
+    def silent(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        recording, s.recording = s.recording, False
+        result = handler(s, args, kwargs)
+        s.recording = recording
+        return result
+
+    return silent
 
 
 def _extreme(operator: BinaryOperator) -> Handler:
@@ -188,14 +201,12 @@ def _bucketize(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 def _search_position(s: State, values: Node, size: Value, kind: ScalarType) -> Node:
     """Some index from 0 to `size`."""
-    recording, s.recording = s.recording, False
-    anything = nodes.opaque(s, kind, values.shape, "a position in a binary search", (values,), UnknownReason.MISSING_FACT)
+    detail = "a position in a binary search"
+    anything = nodes.opaque(s, kind, values.shape, detail, (values,), UnknownReason.MISSING_FACT)
     limit = to_node(s, size)
     top = nodes.broadcast(s, nodes.cast(s, limit, kind, implicit=True), values.shape) if limit is not None else anything
     low = nodes.binary(s, Op.MAXIMUM, anything, nodes.constant(s, 0, kind, values.shape), kind)
-    result = nodes.binary(s, Op.MINIMUM, low, top, kind)
-    s.recording = recording
-    return result
+    return nodes.binary(s, Op.MINIMUM, low, top, kind)
 
 
 def _lookback(slots: int) -> Handler:
@@ -264,9 +275,12 @@ def _sort_with_index(s: State, args: list[Value], kwargs: dict[str, Value]) -> V
     if not is_node(value) or not is_node(index):
         return Unknown("a sort"), Unknown("a sort")
     value, index = nodes.align(s, value, index)
+    kind = index.type
+    if isinstance(kind, ScalarType) and kind.is_integer and kind.bits < 32 and index.shape[-1:] > (1,):
+        kind = INT32 if not is_unsigned(kind) else UINT32  # each step sums indices, which widens them
     return (
         nodes.opaque(s, value.type, value.shape, "triton_helpers.sort_with_index", (value,)),
-        nodes.opaque(s, index.type, index.shape, "triton_helpers.sort_with_index", (index,)),
+        nodes.opaque(s, kind, index.shape, "triton_helpers.sort_with_index", (index,)),
     )
 
 
@@ -302,9 +316,10 @@ FUNCTIONS: dict[str, Handler] = {
     "device_assert_then": _device_assert_then, "is_floating": _is_floating, "pow_integer": _pow_integer,
     "randint64": _typed(INT64, "randint64"), "rand_eager_kernel": _typed(FLOAT32, "rand_eager_kernel"),
     "fp8e4m3fn_to_float32": _typed(FLOAT32, "fp8e4m3fn_to_float32"), "rand4x": _random_block("rand4x"),
-    "randn4x": _random_block("randn4x"), "bucketize_binary_search": _bucketize,
-    "exclusive_scan_decoupled_lookback": _lookback(1), "exclusive_scan_decoupled_lookback_64": _lookback(3),
-    "x_grid_barrier": _x_grid_barrier, "frexp": _frexp, "sort_with_index": _sort_with_index,
+    "randn4x": _random_block("randn4x"), "bucketize_binary_search": _unrecorded(_bucketize),
+    "exclusive_scan_decoupled_lookback": _unrecorded(_lookback(1)),
+    "exclusive_scan_decoupled_lookback_64": _unrecorded(_lookback(3)),
+    "x_grid_barrier": _unrecorded(_x_grid_barrier), "frexp": _frexp, "sort_with_index": _sort_with_index,
     "select_one": _select_one, "if_mask": _if_mask,
     "constexpr_next_power_of_2": language_functions.FUNCTIONS["next_power_of_2"], "set_driver_to_gpu": _nothing,
     **{name: _elementwise(name, count) for name, count in _ELEMENTWISE.items()},

@@ -6,24 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernelscope.triton_source.index_program import (
-    Absolute,
     Binary,
     BinaryOperator,
-    Broadcast,
     Carried,
-    Cast,
     Constant,
-    ExpandDims,
-    Invert,
     Loaded,
     LoopCounter,
-    Negate,
     Node,
     Opaque,
-    Permute,
     PointerAdd,
-    Reduce,
-    Where,
 )
 from kernelscope.triton_source.interpreter import nodes
 from kernelscope.triton_source.interpreter.state import Mark, State
@@ -36,6 +27,7 @@ from kernelscope.triton_source.interpreter.values import (
     is_node,
     is_pointer,
 )
+from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import INT64, PointerType, ScalarType
 
 _MOST_VISITS = 4000
@@ -247,25 +239,6 @@ def varies(s: State, node: Node, loop: int, mark: Mark | None = None) -> bool:
                 seen.add(id(child))
                 waiting.append(child)
     return False
-
-
-def operands(node: Node) -> tuple[Node, ...]:
-    """What a node is computed from."""
-    match node:
-        case Binary():
-            return node.left, node.right
-        case Cast() | Broadcast() | ExpandDims() | Permute() | Negate() | Invert() | Absolute() | Reduce():
-            return (node.operand,)
-        case Where():
-            return node.condition, node.if_true, node.if_false
-        case PointerAdd():
-            return node.pointer, node.offset
-        case Carried():
-            return node.initial, node.step
-        case Opaque():
-            return node.operands
-        case _:
-            return ()
 
 
 def after_loop(s: State, loop: int, variable: Variable) -> Value:

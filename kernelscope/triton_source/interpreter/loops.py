@@ -80,6 +80,8 @@ def _bounds(s: State, node: ast.For) -> tuple[str, Value, Value, Value] | None:
     if not 1 <= len(values) <= 3:
         return None
     if len(values) == 1:
+        if function.name == "range" and node.iter.args:
+            values[0] = evaluate(s, node.iter.args[0])  # Triton evaluates a lone bound of `range` twice
         values.insert(0, 0)
     return function.name, values[0], values[1], values[2] if len(values) > 2 else 1
 

@@ -264,6 +264,8 @@ def cast(s: State, node: Node, kind: ValueType, *, implicit: bool = False) -> No
     if isinstance(node, Constant) and isinstance(kind, ScalarType):
         folded = _cast_constant(s, node, kind)
         if folded is not None:
+            if s.recording and node.type.is_integer and kind.is_integer:
+                s.operations.append(Cast(node, kind, node.shape, s.span, implicit))
             return folded
     s.spend()
     made = Cast(node, kind, node.shape, s.span, implicit)
