@@ -23,7 +23,7 @@ _MAX_GRID = 40
 
 def kernel_heading(kernel: KernelResult, verdict: Verdict = Verdict.UNSAFE) -> Iterator[RenderableType]:
     """The kernel's verdict and name, and the model operations and grid that it is launched with."""
-    yield Text.assemble((verdict.name, verdict.word), "  ", (kernel.name, "name"))
+    yield Unbroken(Text.assemble((verdict.name, verdict.word), "  ", (kernel.name, "name")))
     if kernel.launches:
         launch = kernel.launches[0]
         grid = ", ".join(_short(host_expression_text(dimension)) for dimension in launch.grid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernelscope.audit.results import KernelResult, Note, UnknownFinding, UnsafeFinding
+from kernelscope.audit.results import Consequence, KernelResult, Note, UnknownFinding, UnsafeFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class NoteFold:
 
 
 def unsafe_folds(kernels: Sequence[KernelResult]) -> list[UnsafeFold]:
-    """The one that the smallest tensors trigger comes first."""
+    """The kernel that the smallest tensors trigger comes first, and so does each kernel's first finding."""
     groups: dict[object, list[tuple[KernelResult, tuple[Repeated, ...]]]] = {}
     for kernel in kernels:
         findings = _repeated([finding for finding in kernel.findings if isinstance(finding, UnsafeFinding)])
@@ -56,9 +56,10 @@ def _repeated(findings: Sequence[UnsafeFinding]) -> tuple[Repeated, ...]:
     groups: dict[object, list[UnsafeFinding]] = {}
     for finding in findings:
         groups.setdefault(_signature(finding), []).append(finding)
+    by_trigger = sorted(groups.values(), key=lambda group: _trigger(group[0]))
     return tuple(
         Repeated(group[0], tuple(sorted({f.location.line for f in group[1:]} - {group[0].location.line})))
-        for group in groups.values()
+        for group in by_trigger
     )
 
 
@@ -67,8 +68,14 @@ def _signature(finding: UnsafeFinding) -> tuple[object, ...]:
 
 
 def _smallest_trigger(fold: UnsafeFold) -> float:
-    sizes = [repeated.finding.smallest_trigger_bytes for repeated in fold.findings]
-    return min((size for size in sizes if size is not None), default=float("inf"))
+    return min(_trigger(repeated.finding) for repeated in fold.findings)
+
+
+def _trigger(finding: UnsafeFinding) -> float:
+    """Bytes at the witness; a kernel that fails whatever its tensors comes first."""
+    if finding.consequence is Consequence.DOES_NOT_COMPILE:
+        return 0
+    return float("inf") if finding.smallest_trigger_bytes is None else finding.smallest_trigger_bytes
 
 
 def unknown_folds(kernels: Sequence[KernelResult], of_model: Sequence[UnknownFinding]) -> list[UnknownFold]:

@@ -139,3 +139,16 @@ def test_limits_of_several_sizes_say_where_the_others_are() -> None:
     text = " ".join(report(results.audit_result(results.artifact(model))).split("\n\n")[0].split())
     assert "= 524288 with the others at their minimum; s10 = 524289, s21 = 2 accesses" in text
     assert "safe up to s21 (input0[1]) = 4096" in text
+
+
+def test_the_finding_that_the_smallest_tensors_trigger_comes_first() -> None:
+    later = replace(results.UNSAFE, expression="2*x0", location=results.location(300), smallest_trigger_bytes=1 << 40)
+    kernel = replace(results.unsafe_kernel(), findings=(later, results.UNSAFE))
+    text = report(results.audit_result(results.artifact(results.model(kernel))))
+    assert text.index("cpp:412") < text.index("cpp:300")
+
+
+def test_a_long_kernel_name_stays_in_one_piece() -> None:
+    name = "triton_poi_fused_" + "convolution_relu_" * 6 + "0"
+    text = report(results.audit_result(results.artifact(results.model(results.unsafe_kernel(name)))))
+    assert f"\nUNSAFE  {name}\n" in text
