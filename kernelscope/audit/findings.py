@@ -10,7 +10,7 @@ from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
 from kernelscope.audit.host import LaunchModel
 from kernelscope.audit.launch_analysis import LaunchAnalysis, Violation
-from kernelscope.kernel_reader.nodes import operands
+from kernelscope.triton_source.operands import operands
 from kernelscope.audit.results import (
     Consequence,
     Finding,

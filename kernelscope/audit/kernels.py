@@ -9,7 +9,7 @@ from kernelscope.audit.findings import KernelText
 from kernelscope.audit.results import KernelSource
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import EmbeddedKernel, Launch
-from kernelscope.kernel_reader import (
+from kernelscope.triton_source import (
     IndexProgram,
     KernelDeclaration,
     MissingConstexpr,

@@ -81,7 +81,7 @@ class LaunchAnalyser:
         self.box: dict[int, Range] = self.model.sizes_box()
         inside = self.grid_prover.contracted(self.box)
         self.model.space.set_box(inside if inside is not None else self.box)
-        collected = Collector(program, self.model).collect()
+        collected = Collected() if program.compile_errors else Collector(program, self.model).collect()
         requirements = [c for r in collected.requirements if (c := claims_of(r)) is not None]
         self.result = LaunchAnalysis(launch, program, self.model, collected, requirements, [])
         self.result.impossible = inside is None

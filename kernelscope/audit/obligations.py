@@ -11,7 +11,7 @@ from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obli
 from kernelscope.audit.host import LaunchModel
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE, Space
-from kernelscope.kernel_reader.nodes import operands
+from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Absolute,

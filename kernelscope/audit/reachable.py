@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernelscope.triton_source.index_program import Argument, IndexProgram, Node
-from kernelscope.kernel_reader.nodes import operands
+from kernelscope.triton_source.operands import operands
 
 
 def roots(program: IndexProgram) -> Iterator[Node]:

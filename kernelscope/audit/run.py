@@ -354,7 +354,7 @@ def _failed(kernel: Readable, launches: list[Launch], error: KernelscopeError) -
 def _index_width(choice: ProgramChoice) -> int | None:
     """Width of the arithmetic on program ids: 64 where every product with one is int64."""
     from kernelscope.audit.reachable import reachable
-    from kernelscope.kernel_reader.nodes import operands
+    from kernelscope.triton_source.operands import operands
 
     widths: set[int] = set()
     for node in reachable(choice.programs[0]):
