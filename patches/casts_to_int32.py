@@ -50,11 +50,14 @@ def widen(node: cst.Call, kernel: KernelView) -> Edit | Declined | None:
     """`x.to(tl.int32)` and `tl.cast(x, tl.int32)` name int64 instead."""
     if kernel.called(node) == "to" and not kernel.is_language_call(node, "to"):
         kind = next((a.value for a in node.args if a.keyword is None or a.keyword.value == "dtype"), None)
+        value = node.func.value if isinstance(node.func, cst.Attribute) else node
     elif kernel.is_language_call(node, "cast") and len(node.args) > 1:
-        kind = node.args[1].value
+        kind, value = node.args[1].value, node.args[0].value
     else:
         return None
-    if kind is None or kernel.code(kind) != f"{kernel.language}.int32" or not kernel.is_int32(node):
+    if kind is None or kernel.code(kind) != f"{kernel.language}.int32":
+        return None
+    if not kernel.is_int32(node) and not kernel.is_int32_value(value):
         return None
     if any(a.keyword is not None and a.keyword.value == "bitcast" for a in node.args):
         return Declined("the bits are reinterpreted, not converted")

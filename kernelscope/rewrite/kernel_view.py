@@ -95,6 +95,25 @@ class KernelView:
         types = [n.type for n in self._nodes_by_span.get(self.span(node), ())]
         return any(isinstance(t, ScalarType) and t.is_integer and t.bits == 32 for t in types)
 
+    def is_int32_value(self, node: cst.BaseExpression, depth: int = 8) -> bool:
+        """As `is_int32`, but a variable has the type that it is assigned, where that is known."""
+        if self.is_int32(node):
+            return True
+        if depth and isinstance(node, cst.Name):
+            return any(self.is_int32_value(value, depth - 1) for value in self._values.get(node.value, ()))
+        return False
+
+    @cached_property
+    def _values(self) -> Mapping[str, list[cst.BaseExpression]]:
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for node in self.nodes:
+            match node:
+                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                    found.setdefault(name, []).append(value)
+                case _:
+                    pass
+        return found
+
     @cached_property
     def _stored_spans(self) -> frozenset[Span]:
         waiting = [a.value for p in self._programs for a in p.accesses if a.value is not None]
@@ -205,19 +224,21 @@ class KernelView:
     def int32_names(self) -> Mapping[str, str]:
         """Variables that reach such a place without a cast on the way, and the call that they reach."""
         found: dict[str, str] = {}
-        for name in (n for n in self.nodes if isinstance(n, cst.Name)):
-            call = self.is_coordinate(name) if self.in_body(name) else None
-            if call is not None:
-                found.setdefault(name.value, call)
+        for node in self.nodes:
+            call = self.is_coordinate(node) if isinstance(node, cst.Name) and self.in_body(node) else None
+            if isinstance(node, cst.Name) and call is not None:
+                found.setdefault(node.value, call)
         assigned = [(t, a.value) for a in self.nodes if isinstance(a, cst.Assign) for t in a.targets]
         changed = True
         while changed:
             changed = False
             for target, value in assigned:
                 reached = found.get(self.code(target.target))
-                for name in m.findall(value, m.Name()) if reached is not None else ():
+                if reached is None:
+                    continue
+                for name in m.findall(value, m.Name()):
                     if isinstance(name, cst.Name) and name.value not in found and not self._is_called(name):
-                        found[name.value] = cast("str", reached)
+                        found[name.value] = reached
                         changed = True
         return found
 

@@ -37,15 +37,12 @@ class _Search:
             return NothingToDo()
         view = KernelView(self.subject.kernel.source, start.programs)
         candidates, refused = candidates_in(view, self.patches.kernel)
-        chosen = self._arguments(start, candidates)
-        chosen = self._widened(chosen, candidates)
+        chosen = self._widened(self._arguments(start, candidates), candidates)
         if chosen is None:
-            reasons = "; ".join(dict.fromkeys(f"{r.patch}: {r.reason}" for r in refused if self._concerns(r.place, start)))
+            concerning = [r for r in refused if any(r.place in u.spans for u in start.unproved)]
+            reasons = "; ".join(dict.fromkeys(f"{r.patch}: {r.reason}" for r in concerning))
             return NotRewritten(Strategy.MINIMAL, reasons or "no patch makes it provably safe")
         return self._rewriting(self._without_surplus(chosen))
-
-    def _concerns(self, place: object, start: Standing) -> bool:
-        return any(place in u.spans for u in start.unproved)
 
     def _rewriting(self, chosen: Sequence[Candidate]) -> Rewriting:
         edits = tuple(c.edit for c in chosen)
@@ -100,15 +97,14 @@ class _Search:
 
     def _useful(self, now: Standing, candidates: Iterable[Candidate], chosen: Sequence[Candidate]) -> list[Candidate]:
         """Candidates that change something that an unproved requirement depends on."""
-        start = self._standing(())
-        keys = {u.key for u in now.unproved}
-        spans = frozenset(span for u in start.unproved if u.key in keys for span in u.spans) or frozenset(
-            span for u in start.unproved for span in u.spans
-        )
-        names = {n for p in now.programs for n in p.parameters}
+        start = {u.key: u for u in self._standing(()).unproved}
+        spans = {span for u in now.unproved if u.key in start for span in start[u.key].spans}
+        lines = {span.line for u in now.unproved if u.key not in start for span in u.spans}
+        arguments = {name for u in now.unproved for name in u.arguments}
         return [
             c for c in candidates
-            if c not in chosen and (c.edit.site in spans or c.widens_signature and set(c.edit.widened) <= names)
+            if c not in chosen
+            and (c.edit.site in spans or c.edit.site.line in lines or arguments & set(c.edit.widened))
         ]  # fmt: skip
 
     def _covered(self, chosen: Sequence[Candidate], candidate: Candidate, now: Standing) -> frozenset[object]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from kernelscope.cpp_wrapper.function_slices import slice_wrapper
+from kernelscope.audit.kernels import build_index_program, read_declarations  # type: ignore[attr-defined]
 from kernelscope.errors import KernelscopeError
-from kernelscope.audit.kernels import IndexProgram, build_index_program, read_declarations
 from kernelscope.rewrite.edits import Declined, Edit, Example, OverlappingEdits, applied
 from kernelscope.rewrite.kernel_view import KernelView
 from kernelscope.rewrite.launcher_view import launcher_view
 from kernelscope.rewrite.patch_file import KernelPatch, LauncherPatch, Patch
+from kernelscope.triton_source.index_program import IndexProgram
 from kernelscope.triton_source.scalar_types import ValueType, from_signature
 
 _BLOCK = 64

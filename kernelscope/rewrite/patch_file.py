@@ -70,8 +70,10 @@ class Patches:
     kernel: tuple[KernelPatch, ...]
     launcher: tuple[LauncherPatch, ...]
 
-    def named(self, name: str) -> KernelPatch | LauncherPatch | None:
-        return next((p for p in (*self.kernel, *self.launcher) if p.name == name), None)
+    def named(self, name: str) -> Patch | None:
+        """The patch of that name."""
+        every: list[Patch] = [*self.kernel, *self.launcher]
+        return next((patch for patch in every if patch.name == name), None)
 
 
 def shipped_folder() -> Path:
@@ -103,7 +105,7 @@ def load_patch(path: Path) -> Patch:
     accepted = _first_parameter(rewrite, path)
     if accepted == (LauncherView,):
         return LauncherPatch(path.stem, texts[0], texts[1], examples, declines, rewrite)
-    if not accepted or not all(isinstance(kind, type) and issubclass(kind, cst.CSTNode) for kind in accepted):
+    if not accepted or not all(issubclass(kind, cst.CSTNode) for kind in accepted):
         raise _incomplete(path, "its function takes no libcst node and no LauncherView")
     return KernelPatch(path.stem, texts[0], texts[1], examples, declines, accepted, rewrite)
 
@@ -163,5 +165,5 @@ def _first_parameter(function: Callable[..., object], path: Path) -> tuple[type,
         raise _incomplete(path, f"its annotations name nothing known: {error}") from error
     first = next((hint for name, hint in hints.items() if name != "return"), None)
     if isinstance(first, UnionType) or typing.get_origin(first) is typing.Union:
-        return tuple(typing.get_args(first))
+        return tuple(part for part in typing.get_args(first) if isinstance(part, type))
     return (first,) if isinstance(first, type) else ()

@@ -15,7 +15,7 @@ from kernelscope.launches.launch import EmbeddedKernel, Launch, ScalarArgument, 
 from kernelscope.rewrite.edits import Edit, applied
 from kernelscope.triton_source.index_program import Argument, IndexProgram, LoopCounter, Node, Span
 from kernelscope.triton_source.operands import operands
-from kernelscope.triton_source.scalar_types import INT32, ScalarType
+from kernelscope.triton_source.scalar_types import INT32
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,12 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Unproved:
     """A requirement that the text does not provably meet. `key` names it across edits, which never change lines;
-    `spans` are all expressions that it depends on, `narrowed` the kernel arguments whose own value does not fit."""
+    `spans` are all expressions that it depends on, `arguments` the int32 kernel arguments among them, `narrowed` the one
+    whose own value does not fit."""
 
     key: tuple[object, ...]
     spans: frozenset[Span]
+    arguments: frozenset[str]
     narrowed: frozenset[str]
 
 
@@ -92,9 +94,9 @@ def standing(subject: Subject) -> Standing:
             return Standing((), (), error.what)
         for program in choice.programs:
             programs.append(program)
-            problem = next(iter((*program.compile_errors, *program.unmodelled)), None)
-            if problem is not None:
-                return Standing((), tuple(programs), problem.detail)
+            problems = [e.detail for e in program.compile_errors] + [u.detail for u in program.unmodelled]
+            if problems:
+                return Standing((), tuple(programs), problems[0])
             for found in _unproved(subject, program, launch):
                 unproved.setdefault(found.key, found)
     return Standing(tuple(unproved.values()), tuple(programs))
@@ -118,13 +120,13 @@ def _described(requirement: Requirement, program: IndexProgram) -> Unproved:
         spans = {n.span for n in nodes}
     if obligation.observer is not None:
         spans.add(obligation.observer.span)
-    narrowed = {n.name for n in nodes if isinstance(n, Argument) and isinstance(n.type, ScalarType) and n.type == INT32}
+    arguments = frozenset(n.name for n in nodes if isinstance(n, Argument) and n.type == INT32)
     access = requirement.access
     place = access.span.line if access is not None else 0
     loop = requirement.loop.span.line if requirement.loop is not None else 0
-    key = (obligation.use, place, loop, obligation.node.span.line, _ordinal(obligation.node, program))
+    key = (obligation.use, place, loop, obligation.node.span.line, _kind(obligation.node))
     is_argument = requirement.loop is None and _is_argument(obligation.node)
-    return Unproved(key, frozenset(spans), frozenset(narrowed) if is_argument else frozenset())
+    return Unproved(key, frozenset(spans), arguments, arguments if is_argument else frozenset())
 
 
 def _is_argument(node: Node) -> bool:
@@ -136,7 +138,7 @@ def _is_argument(node: Node) -> bool:
     return True
 
 
-def _ordinal(node: Node, program: IndexProgram) -> str:
+def _kind(node: Node) -> str:
     """What a requirement is about, without columns: the kind of its node."""
     return f"{type(node).__name__}:{getattr(node, 'name', getattr(node, 'operator', ''))}"
 
