@@ -168,6 +168,7 @@ class _Build:
         jobs = [("wrapper", self._sources.wrapper, self._commands.compile)]
         if self._sources.kernel is not None and self._commands.compile_kernel is not None:
             jobs.append(("kernel", self._sources.kernel, self._commands.compile_kernel))
+        self._step("compiling the wrapper")
         with ThreadPoolExecutor(len(jobs)) as pool:
             objects = list(pool.map(lambda job: self._compiled(*job), jobs))
         if self._old.weights is not None or self._old.kernels:
@@ -181,7 +182,6 @@ class _Build:
         return RebuiltLibrary(output, tuple(sorted(missing)), tuple(sorted(extra)), *tools)
 
     def _compiled(self, name: str, text: str, command: RecordedCommand) -> Path:
-        self._step(f"compiling the {name} source")
         source, target = self._folder / f"{name}.cpp", self._folder / f"{name}.o"
         source.write_text(text, encoding="utf-8")
         flags = [*command.flags, *self._toolchain.include_flags, f"-ffile-prefix-map={self._folder}=."]

@@ -56,7 +56,7 @@ def test_names_of_modules_are_kept_as_chains_to_be_resolved() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
-    "call", ["tl.core.os.getpid()", "triton.runtime.driver.active", "triton_helpers.set_driver_to_gpu()"]
+    "call", ["triton_helpers.warnings.warn(1)", "triton.runtime.driver.active", "triton_helpers.set_driver_to_gpu()"]
 )
 def test_a_chain_that_leads_out_of_triton_is_refused(call: str) -> None:
     pytest.importorskip("triton")
