@@ -111,7 +111,8 @@ def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
 
 def _is_jit(decorator: ast.expr) -> bool:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(target, ast.Attribute) and target.attr == "jit" or isinstance(target, ast.Name) and target.id == "jit"
+    name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+    return name == "jit"
 
 
 def _heuristic(function: ast.FunctionDef) -> ast.Call | None:

@@ -1,10 +1,11 @@
 """The typed index program: what a kernel computes its addresses, masks, loop bounds and stored values from.
 
-An expression is a directed acyclic graph of nodes compared by identity. Every implicit conversion that Triton makes is an
-explicit `Cast` here, so that the operands of a binary node always have the same type. A tensor node has a `shape`; a
+An expression is a directed acyclic graph of nodes compared by identity. Every implicit conversion that Triton makes is
+an explicit `Cast` here, so that the operands of a binary node always have the same type. A tensor node has a `shape`; a
 scalar has `()`. Operands of different shape are made alike by `ExpandDims` and `Broadcast`. A node of shape
-(n0, n1, ...) is a function of lane coordinates (i0, i1, ...): `Arange(start, end)` is `start + i0`; `ExpandDims(x, axis)`
-drops coordinate `axis`; `Broadcast` takes coordinate 0 along the axes where its operand has extent 1.
+(n0, n1, ...) is a function of lane coordinates (i0, i1, ...): `Arange(start, end)` is `start + i0`;
+`ExpandDims(x, axis)` drops coordinate `axis`; `Broadcast` takes coordinate 0 along the axes where its operand has
+extent 1.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointerAdd:
-    """Pointer plus integer offset in elements. The offset is sign-extended (unsigned: zero-extended) to 64 bits first."""
+    """Pointer plus integer offset in elements, which is sign-extended (unsigned: zero-extended) to 64 bits first."""
 
     pointer: Node
     offset: Node

@@ -50,8 +50,8 @@ def literal(node: ast.expr | None) -> object:
             items = [literal(element) for element in elements]
             return tuple(items) if isinstance(node, ast.Tuple) else items
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = literal(operand)
-            return -value if isinstance(value, (int, float)) else None
+            number = literal(operand)
+            return -number if isinstance(number, (int, float)) else None
         case ast.Call(keywords=keywords):
             return {keyword.arg: literal(keyword.value) for keyword in keywords}
         case _:
@@ -94,7 +94,9 @@ def _divisibility(config: object, parameters: tuple[str, ...]) -> dict[str, int]
     found: dict[str, int] = {}
     for key, attributes in _table(config).items():
         for attribute in attributes if isinstance(attributes, list) else ():
-            if isinstance(attribute, (list, tuple)) and len(attribute) == 2 and attribute[0] == _DIVISIBILITY:
-                if isinstance(attribute[1], int):
-                    found[_parameter(key, parameters)] = attribute[1]
+            match attribute:
+                case [kind, int(multiple)] if kind == _DIVISIBILITY:
+                    found[_parameter(key, parameters)] = multiple
+                case _:
+                    pass
     return found

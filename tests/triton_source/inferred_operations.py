@@ -38,7 +38,7 @@ def inferred_operations(program: IndexProgram) -> Counter[Operation]:
     for node in program.operations:
         described = _described(node)
         if described is not None:
-            result[node.span.line, *described] += 1
+            result[(node.span.line, *described)] += 1
     return result
 
 

@@ -21,6 +21,7 @@ from kernelscope.triton_source.interpreter.values import (
     is_node,
     is_number,
     is_type,
+    touches_memory,
 )
 from kernelscope.triton_source.scalar_types import PointerType, ScalarType
 
@@ -104,8 +105,7 @@ def call_method(s: State, method: Method, args: list[Value], kwargs: dict[str, V
 
 def _unknown_method(s: State, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     values = [receiver, *args, *kwargs.values()]
-    touches = any(is_node(v) and isinstance(v.type, PointerType) or isinstance(v, (BlockPointer, Descriptor)) for v in values)
-    if isinstance(receiver, Unknown) or touches:
+    if isinstance(receiver, Unknown) or any(map(touches_memory, values)):
         s.give_up_on(f"the method {name} of a value that is not followed")
     return Unknown(f"the method {name}")
 

@@ -10,8 +10,6 @@ from kernelscope.triton_source.interpreter.arguments import Handler, bound
 from kernelscope.triton_source.interpreter.operators import to_node
 from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import (
-    BlockPointer,
-    Descriptor,
     JitFunction,
     LibraryFunction,
     Method,
@@ -19,8 +17,8 @@ from kernelscope.triton_source.interpreter.values import (
     Value,
     is_node,
     is_number,
-    is_pointer,
     is_type,
+    touches_memory,
 )
 from kernelscope.triton_source.scalar_types import BY_NAME
 
@@ -66,7 +64,7 @@ def _unknown_function(s: State, name: str, args: list[Value], kwargs: dict[str, 
     for value in list(values):
         if isinstance(value, tuple):
             values.extend(value)
-    if any(is_node(v) and is_pointer(v) or isinstance(v, (BlockPointer, Descriptor)) for v in values) or not values:
+    if any(map(touches_memory, values)) or not values:
         s.give_up_on(f"{name} is not modelled")
     return Unknown(f"the result of {name}")
 
@@ -115,8 +113,10 @@ def _number(kind: type) -> Handler:
         if is_node(value):
             s.reject(f"{kind.__name__}() of a tensor")
             return Unknown(f"{kind.__name__}() of a tensor")
+        if not is_number(value) and not (isinstance(value, str) and len(value) < 400):
+            return Unknown("a number")
         try:
-            return kind(value) if is_number(value) or isinstance(value, str) and len(value) < 400 else Unknown("a number")
+            return kind(value)
         except (TypeError, ValueError, OverflowError):
             s.reject(f"{kind.__name__}() of this value")
             return Unknown(f"{kind.__name__}()")

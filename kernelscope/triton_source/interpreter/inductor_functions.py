@@ -179,8 +179,10 @@ def _bucketize(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
     The middle of the search, `(high + low) // 2`, lies in [0, BOUNDARIES_SIZE]: it is given as a value that is clamped
     to that range, and each access through it is masked as in the search."""
-    names = ("values", "boundaries_ptr", "BOUNDARIES_SIZE", "BOUNDARIES_UNDERLYING_NUMEL", "BOUNDARIES_STRIDE",
-             "boundary_indices", "indexing_dtype", "right", "sorter_ptr", "SORTER_STRIDE", "sorter_indices")  # fmt: skip
+    names = (
+        "values", "boundaries_ptr", "BOUNDARIES_SIZE", "BOUNDARIES_UNDERLYING_NUMEL", "BOUNDARIES_STRIDE",
+        "boundary_indices", "indexing_dtype", "right", "sorter_ptr", "SORTER_STRIDE", "sorter_indices",
+    )  # fmt: skip
     values, pointer, size, numel, stride, start, kind, _, sorter, sorter_stride, sorter_start = bound(
         args, kwargs, *names
     )

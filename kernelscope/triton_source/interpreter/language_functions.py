@@ -158,7 +158,7 @@ def device_assert(s: State, args: list[Value], kwargs: dict[str, Value]) -> Valu
         node, guard = nodes.align(s, node, nodes.cast(s, guard, INT1, implicit=True))
         node = nodes.either(s, node, Invert(guard, INT1, guard.shape, guard.span))
     if not isinstance(node, Constant):
-        s.assert_(node)
+        s.promise(node)
     return None
 
 

@@ -94,7 +94,7 @@ def _same_structure(a: Value, b: Value) -> bool:
     if isinstance(a, tuple):
         return isinstance(b, tuple) and len(a) == len(b) and all(map(_same_structure, a, b))
     if isinstance(a, (BlockPointer, Descriptor)):
-        return type(a) is type(b) and a.block_shape == b.block_shape  # type: ignore[attr-defined]
+        return type(a) is type(b) and a.block_shape == b.block_shape
     return is_node(a) == is_node(b)
 
 

@@ -27,9 +27,10 @@ from kernelscope.triton_source.interpreter.loop_variables import (
 )
 from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import LibraryFunction, Unknown, Value, is_integer, is_node
-from kernelscope.triton_source.scalar_types import INT1, INT32
+from kernelscope.triton_source.scalar_types import INT1, INT32, ScalarType
 
 _MOST_RUNS = 4
+_BOUND_NAMES = ("arg1", "arg2", "step")
 
 RunBlock = Callable[[State, Sequence[ast.stmt]], object]
 
@@ -72,11 +73,10 @@ def _bounds(s: State, node: ast.For) -> tuple[str, Value, Value, Value] | None:
     if not isinstance(function, LibraryFunction) or function.name not in ("range", "tl.range", "tl.static_range"):
         return None
     values = [evaluate(s, argument) for argument in node.iter.args]
-    named = {k.arg: evaluate(s, k.value) for k in node.iter.keywords if k.arg in ("arg1", "arg2", "step", "start", "end")}
-    for position, names in enumerate((("arg1", "start"), ("arg2", "end"), ("step",))):
-        for name in names:
-            if name in named and len(values) == position:
-                values.append(named[name])
+    named = {k.arg: evaluate(s, k.value) for k in node.iter.keywords if k.arg in _BOUND_NAMES}
+    for position, name in enumerate(_BOUND_NAMES):
+        if name in named and len(values) == position:
+            values.append(named[name])
     if not 1 <= len(values) <= 3:
         return None
     if len(values) == 1:
@@ -114,7 +114,7 @@ def _run_counted(
     start, end, step = (nodes.cast(s, part, kind, implicit=True) for part in ends)
     index = len(s.loops)
     s.loops.append(Loop(name, start, end, step, kind, None, s.guards, s.loop_stack, s.spans.of(node.iter)))
-    s.at = node.target if isinstance(node.target, ast.expr) else node
+    s.at = node.target
     s.spend()
     counter = LoopCounter(index, kind, s.span)
     _run_body(s, node, index, {name: counter}, lambda: run_block(s, node.body))
@@ -177,10 +177,10 @@ def _as_counted(s: State, loop: Loop, index: int, condition: Node) -> Loop | Non
     upward = step.value > 0
     if operator is not (BinaryOperator.LESS if upward else BinaryOperator.GREATER):
         return None
-    assert not hasattr(left.type, "element")
+    assert isinstance(left.type, ScalarType)
     return replace(
         loop, name=left.name, start=left.initial, end=right, step=step, counter_type=left.type, condition=condition
-    )  # type: ignore[arg-type]
+    )
 
 
 _MIRRORED = {

@@ -61,9 +61,8 @@ def member(namespace: str, attribute: str) -> Value:
         return Namespace("tl")
     if namespace == "tl" or namespace.startswith("tl."):
         return _language_member(namespace, attribute)
-    if namespace == "triton_helpers":
-        if attribute in ("libdevice", "math", "tl"):
-            return Namespace({"libdevice": "libdevice", "math": "tl.math", "tl": "tl"}[attribute])
+    if namespace == "triton_helpers" and attribute in ("libdevice", "math", "tl"):
+        return Namespace({"libdevice": "libdevice", "math": "tl.math", "tl": "tl"}[attribute])
     return LibraryFunction(f"{namespace}.{attribute}")
 
 

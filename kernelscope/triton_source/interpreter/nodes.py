@@ -279,9 +279,8 @@ def _cast_constant(s: State, node: Constant, kind: ScalarType) -> Constant | Non
         return constant(s, float(node.value), kind, node.shape) if abs(node.value) < 2**1000 else None
     if kind.bits == 1:
         return constant(s, int(node.value != 0), kind, node.shape)
-    if isinstance(node.value, float):
-        if node.value != node.value or abs(node.value) >= 2**63:
-            return None
+    if isinstance(node.value, float) and (node.value != node.value or abs(node.value) >= 2**63):
+        return None
     value = int(node.value)
     return constant(s, value, kind, node.shape) if kind.minimum <= value <= kind.maximum else None
 

@@ -127,10 +127,9 @@ def _converted(s: State, value: Value, kind: ScalarType) -> Node | None:
     if is_node(value):
         return nodes.cast(s, value, kind, implicit=True)
     assert is_number(value)
-    if kind.is_integer:
-        if isinstance(value, float) or not kind.minimum <= value <= kind.maximum:
-            s.reject(f"Scalar {value} is out of range for type {kind.name}")
-            return None
+    if kind.is_integer and (isinstance(value, float) or not kind.minimum <= value <= kind.maximum):
+        s.reject(f"Scalar {value} is out of range for type {kind.name}")
+        return None
     return nodes.constant(s, value, kind)
 
 

@@ -100,7 +100,8 @@ class State:
         if len(self.unmodelled) < _MOST_REMARKS:
             self.unmodelled.append(Unmodelled(detail, self.span))
 
-    def assert_(self, condition: Node) -> None:
+    def promise(self, condition: Node) -> None:
+        """A condition that the kernel asserts."""
         self.assertions.append(
             Assertion(condition, self.guards, self.loop_stack, len(self.accesses), self.span)
         )

@@ -127,6 +127,11 @@ def is_pointer(node: Node) -> bool:
     return isinstance(node.type, PointerType)
 
 
+def touches_memory(value: Value) -> bool:
+    """Whether memory could be reached through a value."""
+    return is_node(value) and is_pointer(value) or isinstance(value, (BlockPointer, Descriptor))
+
+
 def is_integer(node: Node) -> bool:
     """Whether a node is an integer or a block of integers."""
     return isinstance(node.type, ScalarType) and node.type.is_integer
