@@ -17,6 +17,7 @@ from kernelscope.rewrite.rewriting import NothingToDo, NotRewritten, Rewriting, 
 from kernelscope.rewrite.subject import Subject, edited, standing, widened_by
 
 _RANGE = re.compile(r"^[ \t]*(?:[xyzr]\d*_?(?:index|base|offset)|rindex|rbase) = ")
+_ACCUMULATED_INDEX = re.compile(r"^[ \t]*_tmp\d+_index = ")
 _INDEX_VALUE = re.compile(r"^\((?![^()]*\btmp\d).*\)\.to\(\w+\.int32\)$", re.DOTALL)
 _GENERATED = re.compile(r"^triton_(?:poi|red|per|spl|for|unk|tem|mix)_")
 
@@ -68,16 +69,12 @@ def _is_inductors(candidate: Candidate, lines: list[str]) -> bool:
     match candidate.patch:
         case "scalar_arguments" | "surplus_programs" | "template_index_dtypes":
             return True
-        case "program_ids":
-            return bool(_RANGE.match(line))
-        case "aranges":
-            return bool(_RANGE.match(line))
-        case "full_offsets":
+        case "program_ids" | "aranges" | "full_offsets":
             return bool(_RANGE.match(line))
         case "casts_to_int32":
             return bool(_INDEX_VALUE.match(candidate.text))
-        case "scan_workspaces":
-            return False
+        case "loop_accumulators":
+            return bool(_ACCUMULATED_INDEX.match(line))
         case _:
             return False
 

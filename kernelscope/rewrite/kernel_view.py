@@ -86,7 +86,10 @@ class KernelView:
     def _nodes_by_span(self) -> dict[Span, list[Node]]:
         found: dict[Span, list[Node]] = {}
         for program in self._programs:
-            for node in [*reachable(program), *program.operations]:
+            for operation in program.operations:
+                for node in (operation, *operands(operation)):
+                    found.setdefault(node.span, []).append(node)
+            for node in reachable(program):
                 found.setdefault(node.span, []).append(node)
         return found
 
@@ -184,6 +187,26 @@ class KernelView:
             return all(map(self.is_compile_time, parts))
         if isinstance(node, cst.Call) and self.called(node) in ("cdiv", "min", "max", "next_power_of_2"):
             return all(self.is_compile_time(a.value) for a in node.args)
+        return False
+
+    def is_changed_by_a_loop(self, name: str, start: cst.CSTNode) -> bool:
+        """Whether a loop after `start`, in the same function, assigns a name."""
+        function, line = self.function_of(start), self.span(start).line
+        for node in self.nodes:
+            targets: list[cst.BaseExpression] = []
+            match node:
+                case cst.Assign():
+                    targets = [t.target for t in node.targets]
+                case cst.AugAssign():
+                    targets = [node.target]
+                case _:
+                    continue
+            assigned = {n.value for t in targets for n in m.findall(t, m.Name()) if isinstance(n, cst.Name)}
+            if name not in assigned or node is start or self.function_of(node) is not function:
+                continue
+            loops = [a for a in self.ancestors(node) if isinstance(a, (cst.For, cst.While))]
+            if any(self.span(loop).line > line for loop in loops):
+                return True
         return False
 
     # -- what must stay int32 -----------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from kernelscope.rewrite.subject import Standing, Subject, edited, standing, wid
 #: Combinations of casts that are proved or refuted before the search settles for what it has.
 _MOST_PROOFS = 400
 _MOST_COVER = 3
+#: Not needed for its own sake, but where a loop changes a variable whose start value is narrower.
+_COMPANION = "loop_accumulators"
 
 
 def minimal(subject: Subject, patches: Patches) -> RewriteResult:
@@ -27,6 +29,7 @@ class _Search:
         self.subject = subject
         self.patches = patches
         self._proofs = 0
+        self._companions: list[Candidate] = []
         self._known: dict[tuple[object, ...], Standing] = {}
 
     def run(self) -> RewriteResult:
@@ -36,8 +39,10 @@ class _Search:
         if not start.unproved:
             return NothingToDo()
         view = KernelView(self.subject.kernel.source, start.programs)
-        candidates, refused = candidates_in(view, self.patches.kernel)
-        chosen = self._widened(self._arguments(start, candidates), candidates)
+        found, refused = candidates_in(view, self.patches.kernel)
+        self._companions = [c for c in found if c.patch == _COMPANION]
+        candidates = [c for c in found if c.patch != _COMPANION]
+        chosen = self._widened(self._completed(self._arguments(start, candidates)), candidates)
         if chosen is None:
             concerning = [r for r in refused if any(r.place in u.spans for u in start.unproved)]
             reasons = "; ".join(dict.fromkeys(f"{r.patch}: {r.reason}" for r in concerning))
@@ -50,6 +55,13 @@ class _Search:
         return Rewriting(Strategy.MINIMAL, text, tuple(chosen), edits, widened_by(edits))
 
     # -- proofs -----------------------------------------------------------------------------------------------------
+
+    def _completed(self, chosen: list[Candidate]) -> list[Candidate]:
+        """With the start values of what loops change, where the casts alone do not compile."""
+        if self._standing(chosen).broken is None:
+            return chosen
+        more = [*chosen, *(c for c in self._companions if c not in chosen)]
+        return more if self._standing(more).broken is None else chosen
 
     def _standing(self, chosen: Sequence[Candidate]) -> Standing:
         key = tuple(sorted((repr(c.edit.replacements) for c in chosen)))
@@ -82,9 +94,9 @@ class _Search:
                 return None
             useful = _ranked(self._useful(now, candidates, chosen))
             covers = {c: self._covered(chosen, c, now) for c in useful}
-            single = next((c for c in useful if self._is_proved([*chosen, c])), None)
-            if single is not None:
-                return [*chosen, single]
+            for candidate in useful:
+                if self._is_proved(one := self._completed([*chosen, candidate])):
+                    return one
             small = self._cover(chosen, useful, covers, now)
             if small is not None:
                 return small
@@ -93,23 +105,24 @@ class _Search:
                 return None
             if not covers[best]:
                 return self._everything(chosen, useful)
-            chosen = [*chosen, best]
+            chosen = self._completed([*chosen, best])
 
     def _useful(self, now: Standing, candidates: Iterable[Candidate], chosen: Sequence[Candidate]) -> list[Candidate]:
         """Candidates that change something that an unproved requirement depends on."""
         start = {u.key: u for u in self._standing(()).unproved}
         spans = {span for u in now.unproved if u.key in start for span in start[u.key].spans}
         lines = {span.line for u in now.unproved if u.key not in start for span in u.spans}
+        anywhere = any(not u.spans for u in now.unproved)
         arguments = {name for u in now.unproved for name in u.arguments}
         return [
             c for c in candidates
             if c not in chosen
-            and (c.edit.site in spans or c.edit.site.line in lines or arguments & set(c.edit.widened))
+            and (c.edit.site in spans or anywhere and not c.widens_signature or c.edit.site.line in lines or arguments & set(c.edit.widened))
         ]  # fmt: skip
 
     def _covered(self, chosen: Sequence[Candidate], candidate: Candidate, now: Standing) -> frozenset[object]:
         """The requirements that a candidate alone settles."""
-        after = self._standing([*chosen, candidate])
+        after = self._standing(self._completed([*chosen, candidate]))
         if after.broken is not None:
             return frozenset()
         left = {u.key for u in after.unproved}
@@ -124,16 +137,18 @@ class _Search:
         helpful = [c for c in useful if covers[c]]
         for count in range(2, _MOST_COVER + 1):
             for parts in combinations(helpful, count):
-                if frozenset().union(*(covers[p] for p in parts)) >= needed and self._is_proved([*chosen, *parts]):
-                    return [*chosen, *parts]
+                if not frozenset().union(*(covers[p] for p in parts)) >= needed:
+                    continue
+                if self._is_proved(together := self._completed([*chosen, *parts])):
+                    return together
         return None
 
     def _everything(self, chosen: list[Candidate], useful: Sequence[Candidate]) -> list[Candidate] | None:
         """No cast settles anything alone: all together may, and the surplus ones are taken off afterwards."""
         inside = [c for c in useful if not c.widens_signature]
         for more in (inside, list(useful)):
-            if self._is_proved([*chosen, *more]):
-                return [*chosen, *more]
+            if self._is_proved(together := self._completed([*chosen, *more])):
+                return together
         return None
 
     def _without_surplus(self, chosen: list[Candidate]) -> list[Candidate]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from kernelscope.cpp_wrapper.function_slices import slice_wrapper
-from kernelscope.audit.kernels import build_index_program, read_declarations  # type: ignore[attr-defined]
+from kernelscope.triton_source import build_index_program, read_declarations
 from kernelscope.errors import KernelscopeError
 from kernelscope.rewrite.edits import Declined, Edit, Example, OverlappingEdits, applied
 from kernelscope.rewrite.kernel_view import KernelView

@@ -13,7 +13,7 @@ from kernelscope.errors import KernelscopeError
 from kernelscope.launches.host_expression import HostType
 from kernelscope.launches.launch import EmbeddedKernel, Launch, ScalarArgument, Symbol
 from kernelscope.rewrite.edits import Edit, applied
-from kernelscope.triton_source.index_program import Argument, IndexProgram, LoopCounter, Node, Span
+from kernelscope.triton_source.index_program import Argument, CompileError, IndexProgram, LoopCounter, Node, Span
 from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import INT32
 
@@ -33,7 +33,7 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Unproved:
     """A requirement that the text does not provably meet. `key` names it across edits, which never change lines;
-    `spans` are all expressions that it depends on, `arguments` the int32 kernel arguments among them, `narrowed` the one
+    `spans` are all expressions that it depends on (none: not known), `arguments` the int32 kernel arguments among them, `narrowed` the one
     whose own value does not fit."""
 
     key: tuple[object, ...]
@@ -94,9 +94,15 @@ def standing(subject: Subject) -> Standing:
             return Standing((), (), error.what)
         for program in choice.programs:
             programs.append(program)
-            problems = [e.detail for e in program.compile_errors] + [u.detail for u in program.unmodelled]
-            if problems:
-                return Standing((), tuple(programs), problems[0])
+            for error in program.compile_errors:
+                if not _is_literal(error):
+                    return Standing((), tuple(programs), error.detail)
+                missed = Unproved(("literal", error.span.line), frozenset(), frozenset(), frozenset())
+                unproved.setdefault(missed.key, missed)
+            if program.unmodelled:
+                return Standing((), tuple(programs), program.unmodelled[0].detail)
+            if program.compile_errors:
+                continue
             for found in _unproved(subject, program, launch):
                 unproved.setdefault(found.key, found)
     return Standing(tuple(unproved.values()), tuple(programs))
@@ -109,6 +115,11 @@ def _unproved(subject: Subject, program: IndexProgram, launch: Launch) -> Iterat
     for claims in analyser.result.requirements:
         if claims.missing is not None or not analyser.prover.proves(claims.claims, analyser.box):
             yield _described(claims.requirement, program)
+
+
+def _is_literal(error: CompileError) -> bool:
+    """A literal that does not fit its type: that type may be widened."""
+    return "out of range" in error.detail
 
 
 def _described(requirement: Requirement, program: IndexProgram) -> Unproved:
