@@ -78,7 +78,7 @@ class HostReader:
     def _unknown(self, expression: HostUnknown) -> Polynomial:
         atom = self.space.new_atom(expression.text, -LARGEST_SIZE - 1, LARGEST_SIZE, of_sizes=True)
         atom.is_symbol = True
-        self.space.box[atom.number] = (atom.low, atom.high)
+        self.space.box[atom.number] = self.space.root[atom.number] = (atom.low, atom.high)
         self.unknown[atom.number] = expression
         return Polynomial.atom(atom.number)
 

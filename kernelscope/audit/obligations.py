@@ -98,6 +98,8 @@ class Collector:
             evaluator = Evaluator(self.program, self.model, self.model.space.fork())
             for axis in range(3):
                 evaluator.program_id(axis)
+            for access in self.program.accesses:  # lanes are the same atoms in every context made from this one
+                evaluator.lane_coordinates(access.pointer.shape)
             facts = [fact for guard in guards for fact in conditions.literals(guard, ())]
             self._base[key] = self._assumed([evaluator], facts, loops)
             self._drain_quietly(self._base[key])

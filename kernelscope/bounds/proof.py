@@ -32,6 +32,8 @@ class Claim:
 
     def holds(self, constraints: Constraints) -> bool:
         """True when the bound is proved over the space's box."""
+        if any(self.space.range_of(c)[1] <= self.limit for c in self.candidates):
+            return True
         if any(self.space.maximum(c) <= self.limit for c in self.candidates):
             return True
         return bool(constraints) and any(
@@ -80,6 +82,7 @@ class Prover:
         self.space = space
         self.constraints = constraints
         self.steps = steps  # by symbol: (first value, spacing)
+        self._falling: dict[Polynomial, bool] = {}
 
     def contracted(self, box: Box) -> dict[int, Range] | None:
         """`box` without values at which a constraint fails whatever the other sizes; None when nothing is left."""
@@ -100,26 +103,47 @@ class Prover:
 
     def _contract(self, constraint: Polynomial, box: dict[int, Range]) -> bool:
         """Shrink the box to one constraint; False when nothing is left."""
-        self.space.set_box(box)
-        if self.space.maximum(constraint) < 0:
-            return False
-        if self.space.maximum(-constraint) <= 0:
+        space = self.space
+        space.set_box(box)
+        low, high = space.range_of(constraint)
+        if low >= 0:
             return True
-        for number in self.space.atoms_below(constraint) & box.keys():
+        if high < 0 or space.maximum(constraint) < 0:
+            return False
+        numbers = space.atoms_below(constraint) & box.keys()
+        falling = self._falls_with_sizes(constraint)
+        for number in numbers:
             low, high = box[number]
-            if low == high or self._fits(constraint, box, number, high):
+            fits = self._fits_at_least_sizes if falling else self._fits
+            if low == high or fits(constraint, box, number, high):
                 continue
-            if not self._fits(constraint, box, number, low):
+            if not fits(constraint, box, number, low):
                 return False
             good, bad = low, high
             while bad - good > 1:
                 middle = (good + bad) // 2
-                good, bad = (middle, bad) if self._fits(constraint, box, number, middle) else (good, middle)
+                good, bad = (middle, bad) if fits(constraint, box, number, middle) else (good, middle)
             if number in self.steps:
                 first, step = self.steps[number]
                 good -= (good - first) % step
             box[number] = (low, good)
         return True
+
+    def _falls_with_sizes(self, constraint: Polynomial) -> bool:
+        """Is the constraint tighter for larger sizes, whichever grows?"""
+        if constraint not in self._falling:
+            space = self.space
+            with space.widest_box():
+                self._falling[constraint] = all(
+                    space.atoms[n].is_symbol and space.sign_range(constraint.derivative(n))[1] <= 0
+                    for n in constraint.atoms()
+                )
+        return self._falling[constraint]
+
+    def _fits_at_least_sizes(self, constraint: Polynomial, box: Box, number: int, value: int) -> bool:
+        values = {n: r[0] for n, r in self.space.box.items()} | {n: r[0] for n, r in box.items()}
+        values[number] = value
+        return constraint.evaluate(values) >= 0
 
     def _fits(self, constraint: Polynomial, box: Box, number: int, value: int) -> bool:
         """Could sizes with this value keep the constraint, the other sizes being anywhere in the box?"""
@@ -153,9 +177,13 @@ class Prover:
         return [c for c in claims if not c.holds(self.constraints)]
 
     def _failing_point(self, claims: Sequence[Claim], box: Box) -> dict[int, int] | None:
-        """A corner of the box at which a claim fails, if the extreme corners show one."""
-        for side in (1, 0):
-            corner = {n: (r[side], r[side]) for n, r in box.items()}
+        """A corner of the box at which a claim fails: all sizes largest, one largest and the others smallest, all
+        smallest."""
+        corners = [{n: (r[1], r[1]) for n, r in box.items()}]
+        smallest = {n: (r[0], r[0]) for n, r in box.items()}
+        if len(box) > 1:
+            corners += [{**smallest, n: (r[1], r[1])} for n, r in box.items() if r[0] < r[1]]
+        for corner in (*corners, smallest):
             inside = self.contracted(corner)
             if inside is not None and self._failing(claims, inside):
                 return {n: r[0] for n, r in inside.items()}
@@ -175,6 +203,8 @@ class Prover:
         is proved."""
         low, high = box[number]
         first, step = self.steps.get(number, (low, 1))
+        if not self._good(claims, number, box, low):
+            return low - step
         while True:
             example = self.counterexample(claims, {**box, number: (low, high)})
             if example is None:

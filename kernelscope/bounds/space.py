@@ -7,11 +7,13 @@ coefficient, until only sizes are left. Every alternative bound is tried; each g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
 
+from kernelscope.bounds.maxima import Maxima
 from kernelscope.bounds.polynomial import ONE, Polynomial, simplified
 
 #: Stands for "no numeric bound".
@@ -19,7 +21,6 @@ UNBOUNDED = 1 << 200
 #: Largest value of a size without any bound: PyTorch keeps sizes in int64.
 LARGEST_SIZE = (1 << 63) - 1
 _MOST_CANDIDATES = 24
-_DEEPEST_RELATION = 5
 
 Range = tuple[int, int]
 
@@ -50,6 +51,8 @@ class Space:
     def __init__(self) -> None:
         self.atoms: list[Atom] = []
         self.box: dict[int, Range] = {}
+        self.root: dict[int, Range] = {}
+        self._maxima = Maxima(self)
         self._ranges: dict[int, Range] = {}
         self._candidates: dict[Polynomial, tuple[Polynomial, ...]] = {}
         self._quotients: dict[tuple[Polynomial, Polynomial], Polynomial] = {}
@@ -67,7 +70,7 @@ class Space:
             )
             for a in self.atoms
         ]  # fmt: skip
-        copy.box = dict(self.box)
+        copy.box, copy.root = dict(self.box), dict(self.root)
         copy._quotients = dict(self._quotients)
         copy._remainders = dict(self._remainders)
         return copy
@@ -80,11 +83,11 @@ class Space:
     def new_symbol(self, name: str, low: int, high: int) -> Atom:
         atom = self.new_atom(name, low, high, of_sizes=True)
         atom.is_symbol = True
-        self.box[atom.number] = (low, high)
+        self.box[atom.number] = self.root[atom.number] = (low, high)
         return atom
 
     def set_box(self, box: Mapping[int, Range]) -> None:
-        """Consider only sizes within `box` from now on."""
+        """Consider only sizes within `box` from now on; it lies within the ranges that the symbols were made with."""
         self.box.update(box)
         self._ranges.clear()
 
@@ -257,7 +260,7 @@ class Space:
         if len(coefficients) == 2:
             for scale, bound in scaled:
                 ratio = factor.rational_quotient(scale)
-                if ratio is not None and self._has_sign(ratio, low >= 0):
+                if ratio is not None and self.has_sign(ratio, low >= 0):
                     some = True
                     yield coefficients[0] + ratio * bound
         if abs(intrinsic) < UNBOUNDED:
@@ -267,7 +270,7 @@ class Space:
             if abs(numeric) < UNBOUNDED:
                 yield polynomial.substitute(number, Polynomial.constant(numeric))
 
-    def _has_sign(self, polynomial: Polynomial, positive: bool) -> bool:
+    def has_sign(self, polynomial: Polynomial, positive: bool) -> bool:
         low, high = self.sign_range(polynomial)
         return low >= 0 if positive else high <= 0
 
@@ -289,46 +292,20 @@ class Space:
 
     # -- maxima over the box ----------------------------------------------------------------------------------------
 
-    def maximum(self, polynomial: Polynomial, depth: int = 0) -> int:
-        """An upper bound over the box of a polynomial in sizes (exact where it is monotone in every symbol). `depth`
-        counts quotients replaced by their relations so far: past a few, numeric ranges are used."""
+    def maximum(self, polynomial: Polynomial) -> int:
+        """An upper bound over the box of a polynomial in sizes (exact where it is monotone in every symbol)."""
         value = polynomial.constant_value
-        if value is not None:
-            return floor(value)
-        numbers = polynomial.atoms()
-        quotients = [n for n in numbers if not self.atoms[n].is_symbol]
-        if quotients:
-            return self._maximum_over_quotient(polynomial, max(quotients), depth)
-        for number in sorted(numbers):
-            low, high = self.sign_range(polynomial.derivative(number))
-            if low >= 0 or high <= 0:
-                corner = self.box[number][1 if low >= 0 else 0]
-                return self.maximum(polynomial.substitute(number, Polynomial.constant(corner)), depth)
-        return floor(self.range_of(polynomial)[1])
+        return floor(value) if value is not None else self._maxima.maximum(polynomial)
 
-    def _maximum_over_quotient(self, polynomial: Polynomial, number: int, depth: int) -> int:
-        atom = self.atoms[number]
-        coefficients = polynomial.coefficients_of(number)
-        factor = coefficients[1] if len(coefficients) == 2 else polynomial.derivative(number)
-        low, high = self.sign_range(factor)
-        least, most = self.range_of_atom(number)
-        if low < 0 < high:
-            return floor(self.range_of(polynomial)[1])
-        corner = most if low >= 0 else least
-        options = [self.maximum(polynomial.substitute(number, Polynomial.constant(corner)), depth)]
-        if depth > _DEEPEST_RELATION or least == most:
-            return options[0]
-        if atom.quotient is not None and len(coefficients) == 2:
-            numerator, denominator = atom.quotient
-            ratio = factor.rational_quotient(denominator)
-            if ratio is not None and self._has_sign(ratio, low >= 0):
-                bound = numerator if low >= 0 else numerator - denominator + ONE
-                options.append(self.maximum(coefficients[0] + ratio * bound, depth + 1))
-        bounds = atom.uppers if low >= 0 else atom.lowers
-        options.extend(
-            self.maximum(polynomial.substitute(number, b), depth + 1) for b in bounds[:3] if number not in b.atoms()
-        )
-        return min(options)
+    @contextmanager
+    def widest_box(self) -> Iterator[None]:
+        """Look at the whole box that the symbols were made with."""
+        box, ranges = self.box, self._ranges
+        self.box, self._ranges = dict(self.root), {}
+        try:
+            yield
+        finally:
+            self.box, self._ranges = box, ranges
 
     def without_rounding(self, polynomial: Polynomial, number: int) -> Polynomial | None:
         """An upper bound of `polynomial` with a quotient atom n//d replaced by n/d (or (n - d + 1)/d, by sign)."""

@@ -1,0 +1,122 @@
+"""Maxima of polynomials in sizes over a box.
+
+For each polynomial a plan is made once, over the widest box considered: variants that bound it (quotients replaced by
+their definitions without rounding), each with the corner of the box at which it is largest, by the signs of its
+derivatives. On a smaller box the plan only has to be evaluated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, lcm
+from typing import TYPE_CHECKING
+
+from kernelscope.bounds.polynomial import ONE, Polynomial
+
+if TYPE_CHECKING:
+    from kernelscope.bounds.space import Space
+
+_MOST_VARIANTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """`polynomial` times `scale` has the integer `terms`. `corner`: for each atom, whether it is taken at its upper end;
+    None where a derivative changes its sign."""
+
+    polynomial: Polynomial
+    scale: int
+    terms: tuple[tuple[int, tuple[int, ...]], ...]
+    corner: tuple[tuple[int, bool], ...] | None
+
+
+class Maxima:
+    """Upper bounds over the box of one space."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._plans: dict[Polynomial, tuple[_Variant, ...]] = {}
+
+    def maximum(self, polynomial: Polynomial) -> int:
+        """An upper bound over the current box; exact at a point, and where it is monotone in every symbol."""
+        low, high = self.space.range_of(polynomial)
+        if low == high:
+            return floor(high)
+        plan = self._plans.get(polynomial)
+        if plan is None:
+            plan = self._plan(polynomial)
+            self._plans[polynomial] = plan
+        return min(self._evaluate(variant) for variant in plan)
+
+    def _evaluate(self, variant: _Variant) -> int:
+        if variant.corner is None:
+            return self._split_by_sign(variant.polynomial)
+        values = {number: self.space.range_of_atom(number)[upper] for number, upper in variant.corner}
+        total = 0
+        for coefficient, monomial in variant.terms:
+            for number in monomial:
+                coefficient *= values[number]
+            total += coefficient
+        return total // variant.scale
+
+    # -- plans --------------------------------------------------------------------------------------------------------
+
+    def _plan(self, polynomial: Polynomial) -> tuple[_Variant, ...]:
+        with self.space.widest_box():
+            found = [polynomial]
+            for variant in found:
+                if len(found) < _MOST_VARIANTS:
+                    found.extend(v for v in self._replaced(variant) if v not in found)
+            return tuple(self._variant(v) for v in found[:_MOST_VARIANTS])
+
+    def _variant(self, polynomial: Polynomial) -> _Variant:
+        scale = lcm(*(Fraction(c).denominator for c in polynomial.terms.values()), 1)
+        terms = tuple((int(c * scale), m) for m, c in polynomial.terms.items())
+        corner: list[tuple[int, bool]] | None = []
+        for number in sorted(polynomial.atoms()):
+            low, high = self.space.sign_range(polynomial.derivative(number))
+            if low < 0 < high:
+                corner = None
+                break
+            corner.append((number, low >= 0))
+        return _Variant(polynomial, scale, terms, None if corner is None else tuple(corner))
+
+    def _replaced(self, polynomial: Polynomial) -> list[Polynomial]:
+        """The polynomial with its newest quotient (or extreme) replaced by what bounds it."""
+        numbers = [n for n in polynomial.atoms() if not self.space.atoms[n].is_symbol]
+        if not numbers:
+            return []
+        number = max(numbers)
+        atom = self.space.atoms[number]
+        coefficients = polynomial.coefficients_of(number)
+        factor = coefficients[1] if len(coefficients) == 2 else polynomial.derivative(number)
+        low, high = self.space.sign_range(factor)
+        if low < 0 < high:
+            return []
+        result: list[Polynomial] = []
+        if atom.quotient is not None and len(coefficients) == 2:
+            numerator, denominator = atom.quotient
+            ratio = factor.rational_quotient(denominator)
+            if ratio is not None and self.space.has_sign(ratio, low >= 0):
+                result.append(coefficients[0] + ratio * (numerator if low >= 0 else numerator - denominator + ONE))
+        bounds = atom.uppers if low >= 0 else atom.lowers
+        result.extend(polynomial.substitute(number, b) for b in bounds[:3] if number not in b.atoms())
+        return result
+
+    # -- without a plan -----------------------------------------------------------------------------------------------
+
+    def _split_by_sign(self, polynomial: Polynomial) -> int:
+        """Atoms set to an end of their range one at a time, where the derivative has a sign on this box."""
+        while True:
+            for number in sorted(polynomial.atoms()):
+                low, high = self.space.range_of(polynomial.derivative(number))
+                if low >= 0 or high <= 0:
+                    end = self.space.range_of_atom(number)[1 if low >= 0 else 0]
+                    polynomial = polynomial.substitute(number, Polynomial.constant(end))
+                    break
+            else:
+                return floor(self.space.range_of(polynomial)[1])
+
+
+__all__ = ["Maxima"]
