@@ -1,0 +1,1 @@
+"""Analyses of random programs against brute force at narrow widths."""

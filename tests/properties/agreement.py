@@ -1,0 +1,111 @@
+"""The analysis of a case against brute force: disagreements, and how much of what is safe was proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from kernelscope.audit.launch_analysis import LaunchAnalyser, LaunchAnalysis, Violation, full_ranges
+from kernelscope.audit.results import Verdict
+from kernelscope.launches.launch import Symbol
+from tests.properties.exhaustive import Event, Exhaustive
+from tests.properties.narrow_programs import Case
+
+Sizes = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What came of one case. `disagreements`: texts, empty when the analysis is right."""
+
+    verdict: Verdict
+    is_safe: bool
+    disagreements: tuple[str, ...]
+
+
+class Comparison:
+    """Compares one case."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.brute = Exhaustive(case.program, case.launch)
+        self._events: dict[tuple[int, ...], list[Event]] = {}
+
+    def events(self, sizes: Sizes) -> list[Event]:
+        """All differences at these sizes; none where the tensors don't fit."""
+        key = tuple(sizes[s.name] for s in self.case.symbols)
+        if key not in self._events:
+            fits = self.case.memory is None or self.brute.bytes_used(sizes) <= self.case.memory
+            self._events[key] = list(self.brute.events(sizes)) if fits else []
+        return self._events[key]
+
+    def all_sizes(self) -> Iterator[Sizes]:
+        for values in product(*(_values(s) for s in self.case.symbols)):
+            yield {s.name: v for s, v in zip(self.case.symbols, values, strict=True)}
+
+    def agreement(self) -> Agreement:
+        analysis = self._analyser(full_ranges(self.case.symbols)).run()
+        verdict = _verdict(analysis)
+        unsafe = next((s for s in self.all_sizes() if self.events(s)), None)
+        found: list[str] = []
+        if verdict is Verdict.SAFE and unsafe is not None:
+            found.append(f"called safe, but at {unsafe}: {self.events(unsafe)[0]}")
+        for violation in analysis.violations:
+            found.extend(self._witness_problems(analysis, violation))
+        for symbol in self.case.symbols:
+            found.extend(self._threshold_problems(symbol))
+        return Agreement(verdict, unsafe is None, tuple(found))
+
+    def _analyser(self, ranges: Mapping[str, tuple[int, int]]) -> LaunchAnalyser:
+        return LaunchAnalyser(self.case.program, self.case.launch, self.case.symbols, ranges, self.case.memory)
+
+    def _witness_problems(self, analysis: LaunchAnalysis, violation: Violation) -> Iterator[str]:
+        trigger = violation.trigger
+        if trigger is None or trigger.failure is None:
+            return
+        names = analysis.model.symbol_names
+        sizes = {names[number]: value for number, value in trigger.sizes.items()}
+        failure = trigger.failure
+        events = self.events(sizes)
+        requirement = violation.requirement.requirement if violation.requirement is not None else None
+        if requirement is not None and requirement.access is not None:
+            events = [e for e in events if e.program_id == failure.program_id]
+        if not events:
+            yield f"no such failure at {sizes}: {failure}"
+
+    def _threshold_problems(self, symbol: Symbol) -> Iterator[str]:
+        """`safe_up_to` with the other symbols at their minimum: every size up to it is safe."""
+        ranges = full_ranges(self.case.symbols)
+        fixed = {n: r if n == symbol.name else (r[0], r[0]) for n, r in ranges.items()}
+        analyser = self._analyser(fixed)
+        result = analyser.result
+        if analyser.unbounded() or result.collected.too_many_cases or result.impossible:
+            return
+        threshold = analyser.safe_up_to(symbol.name)
+        others = {n: r[0] for n, r in fixed.items()}
+        for value in _values(symbol):
+            if threshold is not None and value > threshold:
+                break
+            sizes = {**others, symbol.name: value}
+            if self.events(sizes):
+                yield f"safe up to {symbol.name} = {threshold}, but at {sizes}: {self.events(sizes)[0]}"
+                break
+
+
+def _values(symbol: Symbol) -> range:
+    assert symbol.minimum is not None and symbol.maximum is not None
+    return range(symbol.minimum, symbol.maximum + 1, symbol.step)
+
+
+def _verdict(analysis: LaunchAnalysis) -> Verdict:
+    if any(v.trigger is not None for v in analysis.violations):
+        return Verdict.UNSAFE
+    if analysis.violations or analysis.collected.too_many_cases or analysis.impossible:
+        return Verdict.UNKNOWN
+    return Verdict.SAFE
+
+
+def compare(case: Case) -> Agreement:
+    """The agreement of analysis and brute force on one case."""
+    return Comparison(case).agreement()
