@@ -105,6 +105,8 @@ class Evaluator:
         self.unfollowed: dict[int, tuple[UnknownReason, str]] = {}
         #: Integers made from floats, for KS4xx: the float conversion nodes met on the way.
         self.float_conversions: list[Cast] = []
+        #: Values that are not followed and that an address, mask, bound or condition depends on.
+        self.opaque_nodes: list[Opaque] = []
         self.loaded_atoms: dict[int, tuple[int, Coordinates]] = {}
         self.loop_atoms: dict[int, int] = {}
         self.program_atoms: dict[int, int] = {}
@@ -583,6 +585,9 @@ class Evaluator:
         return Polynomial.atom(atom.number)
 
     def _opaque(self, node: Opaque, coordinates: Coordinates) -> Polynomial:
+        """Any value of the type. What it was computed from may wrap unseen, so that reading it leaves an unknown."""
+        if isinstance(node.type, ScalarType) and node.type.is_integer and node.type.bits > 1:
+            self.opaque_nodes.append(node)
         return self._typed_atom(node)
 
 

@@ -94,10 +94,21 @@ def findings_of(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis
     findings: list[Finding] = []
     for group in _grouped(located):
         unsafe = [one for one in group if one.violation.trigger is not None]
+        if not _in_every_program(unsafe, analyses):
+            unsafe = []
         findings.append(_unsafe(kernel, text, unsafe, group) if unsafe else _unknown(kernel, text, group))
     findings.extend(_structural(kernel, text, analyses))
     findings.extend(_float_notes(kernel, text, analyses))
     return tuple(sorted(findings, key=lambda f: (_severity(f), f.location.line, f.location.column, f.code)))
+
+
+def _in_every_program(found: Sequence[_Located], analyses: Sequence[LaunchAnalysis]) -> bool:
+    """Where a block size is not known, a launch has several analyses: a finding holds only if all show it."""
+    for index in {one.analysis.launch.index for one in found}:
+        programs = sum(a.launch.index == index for a in analyses)
+        if len({id(one.analysis) for one in found if one.analysis.launch.index == index}) == programs:
+            return True
+    return False
 
 
 def _severity(finding: Finding) -> int:
@@ -113,6 +124,9 @@ def _severity(finding: Finding) -> int:
 def _grouped(located: Iterable[_Located]) -> list[list[_Located]]:
     groups: dict[tuple[object, ...], list[_Located]] = {}
     for one in located:
+        if one.code == "KS301":
+            groups.setdefault((one.code, one.expression), []).append(one)
+            continue
         family = "index" if one.code in ("KS101", "KS201", "KS203") else one.code
         groups.setdefault((family, one.span), []).append(one)
     return list(groups.values())
@@ -174,6 +188,7 @@ def _definition_span(text: KernelText, name: str) -> Span:
 
 
 def _unsafe(kernel: str, text: KernelText, unsafe: list[_Located], group: list[_Located]) -> UnsafeFinding:
+    unsafe = sorted(unsafe, key=lambda one: (one.span.line, one.span.column))
     best = min(unsafe, key=_first_trigger)
     code = min((o.code for o in unsafe), key=_code_order)
     violation, analysis = best.violation, best.analysis
@@ -321,8 +336,8 @@ def _unknown(kernel: str, text: KernelText, group: list[_Located]) -> UnknownFin
         location=location,
         expression=one.expression,
         type=one.type,
-        reason=one.violation.reason or UnknownReason.WEAK_PROOF,
-        detail=one.violation.detail,
+        reason=one.violation.reason or UnknownReason.MISSING_FACT,
+        detail=one.violation.detail or "it depends on a block size that is not known",
         launch_indices=tuple(sorted({o.analysis.launch.index for o in group})),
     )
 
@@ -353,9 +368,9 @@ def _structural(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis
             detail = "the address depends on too many conditions"
             found = unknown_at(kernel, text, access.span, UnknownReason.WEAK_PROOF, detail, indices)
             findings[found.id] = found
-        for loop in program.loops:
-            if loop.is_while:
-                continue
+        for node in analysis.collected.opaque_nodes.values():
+            found = unknown_at(kernel, text, node.span, node.reason, node.detail, indices)
+            findings[found.id] = found
         if analysis.impossible:
             detail = "no size in the ranges considered is possible: a range is empty or its tensors exceed device memory"
             found = unknown_at(
@@ -436,11 +451,10 @@ def _integer_made_float(node: Node, depth: int = 0) -> Cast | None:
 def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
     """The tightest bound of a safe launch: the expression that comes nearest to the limit of its type."""
     best: tuple[float, Proof] | None = None
-    space = analysis.model.space
     memory = () if analysis.model.memory is None else (analysis.model.memory,)
     for requirement in analysis.collected.requirements:
         obligation = requirement.obligation
-        obligation.space.set_box(space.box)
+        obligation.space.set_box(analysis.box)
         bounds = obligation.space.upper_bounds(obligation.exact)
         if not bounds:
             continue
@@ -463,7 +477,7 @@ def _tree(text: KernelText, requirement: RequirementClaims | None, analysis: Lau
     if requirement is None or requirement.requirement.evaluator is None:
         return None
     obligation = requirement.requirement.obligation
-    obligation.space.set_box(analysis.model.space.box if not analysis.impossible else {})
+    obligation.space.set_box(analysis.box)
     return _ranged(text, requirement.requirement.evaluator, obligation.node, obligation.coordinates, analysis.model, 0)
 
 

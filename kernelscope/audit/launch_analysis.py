@@ -54,6 +54,7 @@ class LaunchAnalysis:
     violations: list[Violation] = field(default_factory=list)
     rules: set[str] = field(default_factory=set)
     impossible: bool = False  # no size in the ranges fits into memory
+    box: Mapping[int, Range] = field(default_factory=dict)  # the sizes considered, by symbol atom
 
 
 def full_ranges(symbols: Sequence[Symbol]) -> dict[str, Range]:
@@ -88,6 +89,7 @@ class LaunchAnalyser:
         self.result.grids = grid_claims(self.model, program)
         if inside is not None:
             self.box = inside
+        self.result.box = dict(self.box)
 
     def safe_up_to(self, symbol: str) -> int | None:
         """The largest value of a symbol up to which everything is proved (None: the whole range); requirements without
@@ -147,7 +149,7 @@ class LaunchAnalyser:
             return None
         failure: Failure | None = None
         if requirement is not None:
-            search = WitnessSearch(self.result.program, self.model, requirement.requirement, sizes)
+            search = WitnessSearch(self.result.program, self.model, requirement, sizes)
             failure = search.find()
             if failure is None:
                 return None

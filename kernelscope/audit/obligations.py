@@ -62,6 +62,7 @@ class Collected:
     requirements: list[Requirement] = field(default_factory=list)
     too_many_cases: list[Access] = field(default_factory=list)
     float_indices: list[tuple[Cast, Access]] = field(default_factory=list)
+    opaque_nodes: dict[int, Opaque] = field(default_factory=dict)
 
 
 class Collector:
@@ -108,6 +109,11 @@ class Collector:
     def _drain_quietly(self, evaluators: Iterable[Evaluator]) -> None:
         for evaluator in evaluators:
             evaluator.obligations.clear()
+            self._keep_opaque(evaluator)
+
+    def _keep_opaque(self, evaluator: Evaluator) -> None:
+        self.result.opaque_nodes.update((id(node), node) for node in evaluator.opaque_nodes)
+        evaluator.opaque_nodes.clear()
 
     def _assumed(
         self, evaluators: list[Evaluator], facts: list[Literal], loops: Sequence[int] = ()
@@ -153,6 +159,7 @@ class Collector:
         for obligation in evaluator.obligations:
             self.result.requirements.append(Requirement(obligation, access, loop, buffer, evaluator))
         evaluator.obligations.clear()
+        self._keep_opaque(evaluator)
         if access is not None:
             self.result.float_indices.extend((c, access) for c in evaluator.float_conversions)
         evaluator.float_conversions.clear()

@@ -393,7 +393,7 @@ def largest_safe_sizes(
             raise KernelscopeError(
                 f"no size is called {name}", where=path, try_this=f"known are {', '.join(sorted(known)) or 'none'}"
             )
-    return BoundsResult(fixed, largest, unknown)
+    return BoundsResult(fixed, {n: v for n, v in largest.items() if n not in unknown}, unknown)
 
 
 def _wrapper_bounds(
@@ -442,6 +442,8 @@ def _launch_bound(
             return ranges[symbol.name][0] - 1, None
         if program.unmodelled:
             problem = program.unmodelled[0].detail
+        for node in analyser.result.collected.opaque_nodes.values():
+            problem = node.detail
         for requirement in analyser.unbounded():
             assert requirement.missing is not None
             problem = requirement.missing[1]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from kernelscope.audit import conditions
+from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.obligations import Requirement
@@ -50,15 +51,17 @@ class WitnessSearch:
     """Looks for failures of one requirement at one choice of sizes."""
 
     def __init__(
-        self, program: IndexProgram, model: LaunchModel, requirement: Requirement, sizes: Mapping[int, int]
+        self, program: IndexProgram, model: LaunchModel, claims: RequirementClaims, sizes: Mapping[int, int]
     ) -> None:
         self.program = program
         self.model = model
-        self.requirement = requirement
+        requirement = claims.requirement
+        self.requirement: Requirement = requirement
         self.sizes = sizes
         assert requirement.evaluator is not None
         self.evaluator: Evaluator = requirement.evaluator
-        self.space: Space = requirement.obligation.space
+        #: Under the buffer rule, the space that knows it.
+        self.space: Space = claims.claims[0].space if claims.rule and claims.claims else requirement.obligation.space
         self.space.set_box({n: (v, v) for n, v in sizes.items()})
         model.space.set_box({n: (v, v) for n, v in sizes.items()})
         self.grid = tuple(self._number(g) for g in model.grid)
@@ -326,11 +329,31 @@ class WitnessSearch:
             reached = start + step * iterations.get(index, 0)
             if not (reached < end if step > 0 else reached > end):
                 return False
-        for number in self.evaluator.loaded_atoms:
+        for number, (index, _) in self.evaluator.loaded_atoms.items():
             low, high = self.space.range_of_atom(number)
             if number in values and not low <= values[number] <= high:
                 return False
+            if number in values and number in self.evaluator.unfollowed and not self._inside_buffer(exact, values, index):
+                return False
         return True
+
+    def _inside_buffer(self, exact: PointEvaluator, values: Mapping[int, int], load: int) -> bool:
+        """A loaded value of unknown range counts only where eager mode would accept it: where an assertion bounds it, or
+        the exact offset made from it lies in a buffer of known extent."""
+        access = self.requirement.access
+        type_ = self.program.accesses[load].pointer.type.element  # type: ignore[union-attr]
+        number = next(n for n, (i, _) in self.evaluator.loaded_atoms.items() if i == load)
+        plain = self.requirement.obligation.space.range_of_atom(number)
+        if plain[0] > type_.minimum and plain[1] < type_.maximum:
+            return True
+        if access is None:
+            return False
+        index = next(i for i, a in enumerate(self.program.accesses) if a is access)
+        base = self.evaluator._base_of(index)
+        extent = self.model.extents.get(base) if base is not None else None
+        if extent is None:
+            return False
+        return 0 <= exact.offset(access.pointer, self._access_lanes(values)) < self._number(extent)
 
     def _first_effect(
         self, exact: PointEvaluator, machine: PointEvaluator, values: Mapping[int, int], lanes: tuple[int, ...]
