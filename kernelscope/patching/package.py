@@ -1,0 +1,149 @@
+"""`kernelscope.patch`: audit, provenance, rewriting, building, writing, and the audit of what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kernelscope.artifact import open_artifact
+from kernelscope.artifact.contents import Artifact, ArtifactKind
+from kernelscope.audit.results import AuditResult, UnsafeFinding, Verdict
+from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, ModelFacts, audit, read_model
+from kernelscope.build import KernelCompiler
+from kernelscope.errors import KernelscopeError
+from kernelscope.patching.kernels import KernelOutcome, KernelPatcher, Progress
+from kernelscope.patching.members import PackageMembers
+from kernelscope.patching.report import KernelPatchResult, PatchDeclined, Patched, PatchFailed, PatchReport, WrapperChange
+from kernelscope.patching.targets import GRID_CODES, targets_of
+from kernelscope.patching.writing import Writing, write_package
+from kernelscope.rewrite.patch_file import load_patches
+from kernelscope.rewrite.rewriting import Strategy
+
+
+def patch(
+    path: str,
+    output: str | None,
+    *,
+    strategy: Strategy = Strategy.AUTO,
+    only: Sequence[str] = (),
+    dry_run: bool = False,
+    trust_source: bool = False,
+    strict: bool = False,
+    any_torch: bool = False,
+    device_memory: int | None = DEFAULT_DEVICE_MEMORY,
+    patch_folders: Sequence[str] = (),
+    jobs: int = 0,
+    progress: Progress | None = None,
+) -> PatchReport:
+    """Patch a package: rewrite what is unsafe, recompile it, rebuild what must be rebuilt, write `output`, audit it.
+
+    `only`: names of kernels. `dry_run`: write nothing. `trust_source`: patch kernels whose source does not give their
+    binary. `strict`: write nothing when something stays unsafe. `any_torch`: rebuild a wrapper of another torch. The
+    input is only read; `output` appears when it is complete. KernelscopeError for what can't be read or written."""
+    if output is None and not dry_run:
+        raise KernelscopeError("no output", try_this="give -o OUT.pt2, or --dry-run")
+    run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory)
+    return run.run(patch_folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
+
+
+class _Run:
+    def __init__(
+        self, path: str, output: str | None, strategy: Strategy, only: frozenset[str], device_memory: int | None
+    ) -> None:
+        self.path = path
+        self.output = output
+        self.strategy = strategy
+        self.only = only
+        self.device_memory = device_memory
+        self.artifact: Artifact = open_artifact(path)
+        if self.artifact.kind is not ArtifactKind.PACKAGE or not Path(path).is_file():
+            raise KernelscopeError(
+                f"{self.artifact.kind.value}s can't be patched", where=path,
+                try_this="give the .pt2 package; `kernelscope audit` reads the rest",
+            )  # fmt: skip
+        self.members = PackageMembers(path)
+
+    def run(
+        self, folders: Sequence[str], trust_source: bool, strict: bool, any_torch: bool, jobs: int, progress: Progress
+    ) -> PatchReport:
+        progress("auditing", 0, 1)
+        before = audit([self.path], device_memory=self.device_memory)
+        facts = [read_model(model, None) for model in self.artifact.models]
+        self._refuse_unknown_names(facts)
+        targets = targets_of(self.artifact, facts, before, self.only)
+        if not targets:
+            return self._report((), {}, before, None, self._nothing(before, facts), None)
+        patches = load_patches(folders)
+        with KernelCompiler(jobs) as compiler:
+            patcher = KernelPatcher(compiler, patches, self.strategy, self.device_memory, trust_source, progress)
+            outcomes = patcher.run(targets)
+            writing = Writing(self.members, patches, any_torch, self.strategy, progress)
+            plan = writing.plan(self.artifact, targets, outcomes)
+            versions = (compiler.triton_version, compiler.torch_version)
+        left = [o for o in plan.outcomes if not isinstance(o.result, Patched)]
+        if not plan.replaced or self.output is None or (strict and left):
+            summary = _summary(plan.outcomes, written=None)
+            return self._report(
+                [o.result for o in plan.outcomes], plan.wrappers, before, None, summary, None, versions
+            )  # fmt: skip
+        write_package(self.members, self.output, plan, before, versions, self.strategy)
+        progress("auditing the result", 0, 1)
+        after = audit([self.output], device_memory=self.device_memory)
+        if strict and _unsafe(after):
+            Path(self.output).unlink()
+            self.output = None
+        summary = _summary(plan.outcomes, self.output)
+        return self._report(
+            [o.result for o in plan.outcomes], plan.wrappers, before, after, summary, self.output, versions
+        )  # fmt: skip
+
+    def _refuse_unknown_names(self, facts: Sequence[ModelFacts]) -> None:
+        known = {n for f in facts for w in f.wrappers for launch in w.launches for n in (launch.kernel, launch.launcher_name)}
+        for name in sorted(self.only - known):
+            raise KernelscopeError(
+                f"no kernel is called {name}", where=self.path, try_this=f"there are {', '.join(sorted(known)) or 'none'}"
+            )
+
+    def _nothing(self, before: AuditResult, facts: Sequence[ModelFacts]) -> str:
+        kernels = sum(len(m.kernels) for a in before.artifacts for m in a.models)
+        if before.verdict is not Verdict.SAFE and not self.only:
+            return "nothing to patch: what is not safe is not a kernel's"
+        if not kernels:
+            devices = {m.device for a in before.artifacts for m in a.models}
+            kind = "a CPU package: it" if devices == {"cpu"} else "the package"
+            return f"{kind} has no Triton kernels, so there is nothing to patch"
+        if self.members.is_patched:
+            return "already patched, and proved safe: there is nothing to do"
+        return "already safe: there is nothing to patch"
+
+    def _report(
+        self, kernels: Sequence[KernelPatchResult], wrappers: Mapping[str, WrapperChange], before: AuditResult,
+        after: AuditResult | None, summary: str, output: str | None, versions: tuple[str, str] = ("", ""),
+    ) -> PatchReport:  # fmt: skip
+        judged = after if after is not None else before
+        if after is None and kernels:
+            ok = all(isinstance(k, Patched) for k in kernels)
+        else:
+            ok = not _unsafe(judged)
+        return PatchReport(
+            self.path, output, summary, ok, tuple(kernels), dict(wrappers), before, after, versions[0], versions[1]
+        )
+
+
+def _unsafe(result: AuditResult) -> list[UnsafeFinding]:
+    """What is unsafe and not a grid that CUDA itself can't launch."""
+    kernels = [k for a in result.artifacts for m in a.models for k in m.kernels]
+    return [f for k in kernels for f in k.findings if isinstance(f, UnsafeFinding) and f.code not in GRID_CODES]
+
+
+def _summary(outcomes: Sequence[KernelOutcome], written: str | None) -> str:
+    counts = {kind: sum(isinstance(o.result, kind) for o in outcomes) for kind in (Patched, PatchDeclined, PatchFailed)}
+    parts = [f"{counts[Patched]} of {len(outcomes)} kernels that are not safe patched"]
+    if counts[PatchDeclined]:
+        parts.append(f"{counts[PatchDeclined]} left as they are")
+    if counts[PatchFailed]:
+        parts.append(f"{counts[PatchFailed]} failed")
+    parts.append(f"written to {written}" if written else "nothing written")
+    return "; ".join(parts)
+
+
