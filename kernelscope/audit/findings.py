@@ -92,23 +92,24 @@ def findings_of(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis
     """All findings of one kernel over its launches, most severe first, then by line."""
     located = [_locate(text, a, v) for a in analyses for v in a.violations]
     findings: list[Finding] = []
+    certain = _certain(analyses)
     for group in _grouped(located):
         unsafe = [one for one in group if one.violation.trigger is not None]
-        if not _in_every_program(unsafe, analyses):
-            unsafe = []
+        unsafe = [one for one in unsafe if one.analysis.launch.index in certain]
         findings.append(_unsafe(kernel, text, unsafe, group) if unsafe else _unknown(kernel, text, group))
     findings.extend(_structural(kernel, text, analyses))
     findings.extend(_float_notes(kernel, text, analyses))
     return tuple(sorted(findings, key=lambda f: (_severity(f), f.location.line, f.location.column, f.code)))
 
 
-def _in_every_program(found: Sequence[_Located], analyses: Sequence[LaunchAnalysis]) -> bool:
-    """Where a block size is not known, a launch has several analyses: a finding holds only if all show it."""
-    for index in {one.analysis.launch.index for one in found}:
-        programs = sum(a.launch.index == index for a in analyses)
-        if len({id(one.analysis) for one in found if one.analysis.launch.index == index}) == programs:
-            return True
-    return False
+def _certain(analyses: Sequence[LaunchAnalysis]) -> set[int]:
+    """Launches that fail whatever their block sizes. (Where one is not known, a launch has an analysis for each extreme.)"""
+    failing: dict[int, bool] = {}
+    for analysis in analyses:
+        fails = any(v.trigger is not None for v in analysis.violations)
+        index = analysis.launch.index
+        failing[index] = failing.get(index, True) and fails
+    return {index for index, fails in failing.items() if fails}
 
 
 def _severity(finding: Finding) -> int:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from kernelscope.audit.findings import KernelText
 from kernelscope.audit.results import KernelSource
 from kernelscope.errors import KernelscopeError
+from kernelscope.launches.host_arithmetic import substitute
+from kernelscope.launches.host_expression import HostConstant
 from kernelscope.launches.launch import EmbeddedKernel, Launch
 from kernelscope.triton_source import (
     IndexProgram,
     KernelDeclaration,
-    MissingConstexpr,
     build_index_program,
     read_declarations,
 )
 from kernelscope.triton_source.scalar_types import ValueType, from_signature
 
-#: Block sizes considered where the one of a looped reduction cannot be read off the binary: the extremes that Inductor
-#: allows (torch/_inductor/runtime/hints.py, TRITON_MAX_BLOCK["R0_"], 2.14). The loop's overshoot and its lanes grow with
-#: the block, so the largest one is the worst; what fails with the smallest one too fails with every one.
-CANDIDATE_BLOCKS = (4096 * 16, 1)
+#: The extremes of block sizes that are not known: the largest that Inductor allows, and 1
+#: (torch/_inductor/runtime/hints.py, TRITON_MAX_BLOCK, 2.14). Overshoot and lanes grow with a block, so the largest is the
+#: worst for indices; the smallest gives the largest grid. What fails with both fails with every one.
+LARGEST_BLOCKS = {"XBLOCK": 4096, "YBLOCK": 1024, "ZBLOCK": 1024, "R0_BLOCK": 4096 * 16, "R1_BLOCK": 2048 * 16}
+#: Elements of triton's largest tensor (same file, TRITON_MAX_TENSOR_NUMEL).
+LARGEST_TENSOR = 1 << 20
 
 Binaries = Mapping[str, Callable[[], bytes]]
 
@@ -47,9 +51,11 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class ProgramChoice:
-    """The programs that a launch may be (several where a block size is not known), and the assumption behind them."""
+    """The programs that a launch may be (two where a block size is not known), each with the launch under its block
+    sizes, and the assumption behind them."""
 
     programs: tuple[IndexProgram, ...]
+    launches: tuple[Launch, ...]
     rule: str | None = None
 
 
@@ -78,31 +84,33 @@ class KernelReader:
         """The index programs of one launch; raises KernelscopeError when none can be built."""
         constexprs: dict[str, object] = {**kernel.declaration.constants, **launch.constexprs}
         types = _types(kernel.declaration, launch)
-        try:
-            return ProgramChoice((self._build(kernel, types, constexprs),))
-        except MissingConstexpr as missing:
-            return self._with_block(kernel, launch, types, constexprs, missing)
+        missing = [
+            name for name in kernel.declaration.constexpr_parameters
+            if name in LARGEST_BLOCKS and name not in constexprs and name not in kernel.declaration.defaults
+        ]  # fmt: skip
+        if not missing:
+            return ProgramChoice((self._build(kernel, types, constexprs),), (launch,))
+        recovered = {name: block for name in missing if (block := self._recovered(kernel, launch, name)) is not None}
+        constexprs = {**constexprs, **recovered}
+        missing = [name for name in missing if name not in recovered]
+        if not missing:
+            rule = ", ".join(f"{n} = {v} of {kernel.embedded.name}" for n, v in recovered.items())
+            program = self._build(kernel, types, constexprs)
+            return ProgramChoice((program,), (with_blocks(launch, recovered),), f"{rule} was read off its PTX")
+        return self._with_extremes(kernel, launch, types, constexprs, missing)
 
-    def _with_block(
+    def _with_extremes(
         self, kernel: Readable, launch: Launch, types: Mapping[str, ValueType], constexprs: Mapping[str, object],
-        missing: MissingConstexpr,
+        missing: Sequence[str],
     ) -> ProgramChoice:  # fmt: skip
-        name = missing.name
-        if not name.endswith("BLOCK"):
-            raise missing
-        recovered = self._recovered(kernel, launch, name)
-        if recovered is not None:
-            rule = f"{name} = {recovered} was read off the loop step in the kernel's PTX"
-            return ProgramChoice((self._build(kernel, types, {**constexprs, name: recovered}),), rule)
         programs: list[IndexProgram] = []
-        for block in CANDIDATE_BLOCKS:
-            try:
-                programs.append(self._build(kernel, types, {**constexprs, name: block}))
-            except MissingConstexpr:
-                raise missing from None
-        largest = CANDIDATE_BLOCKS[0]
-        rule = f"{name} of {kernel.embedded.name} is not known: every power of two up to {largest} was considered"
-        return ProgramChoice(tuple(programs), rule)
+        launches: list[Launch] = []
+        for blocks in (*_largest_blocks(missing), dict.fromkeys(missing, 1)):
+            programs.append(self._build(kernel, types, {**constexprs, **blocks}))
+            launches.append(with_blocks(launch, blocks))
+        names = " and ".join(missing)
+        rule = f"{names} of {kernel.embedded.name} not known: every power of two that Inductor allows was considered"
+        return ProgramChoice(tuple(programs), tuple(launches), rule)
 
     def _recovered(self, kernel: Readable, launch: Launch, name: str) -> int | None:
         if launch.cubin is None or launch.cubin not in self._binaries:
@@ -125,6 +133,31 @@ class KernelReader:
         if key not in self._built:
             self._built[key] = build_index_program(kernel.declaration, types, constexprs)
         return self._built[key]
+
+
+def _largest_blocks(names: Sequence[str]) -> list[dict[str, int]]:
+    """The largest blocks; where together they exceed the largest tensor, each axis at its largest in turn, since an axis's
+    index depends on its own block only."""
+    largest = {name: LARGEST_BLOCKS[name] for name in names}
+    if prod(largest.values()) <= LARGEST_TENSOR:
+        return [largest]
+    choices: list[dict[str, int]] = []
+    for name in names:
+        room = LARGEST_TENSOR // largest[name]
+        blocks = {name: largest[name]}
+        for other in names:
+            if other != name:
+                blocks[other] = min(largest[other], room)
+                room //= blocks[other]
+        choices.append(blocks)
+    return choices
+
+
+def with_blocks(launch: Launch, blocks: Mapping[str, int]) -> Launch:
+    """The launch with block sizes filled in, in its grid too."""
+    values = {name: HostConstant(block) for name, block in blocks.items()}
+    x, y, z = (substitute(dimension, values) for dimension in launch.grid)
+    return replace(launch, grid=(x, y, z), constexprs={**launch.constexprs, **blocks})
 
 
 def _line_of(error: KernelscopeError) -> int:

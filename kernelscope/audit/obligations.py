@@ -143,6 +143,7 @@ class Collector:
                     self.result.too_many_cases.append(access)
                 return
             self._in_cases(evaluator, lambda e: conditions.observe(e, case.condition, case.coordinates), access)
+            self._drain(evaluator, access)
             for truth in (True, False):
                 branch = fork(evaluator)
                 facts = list(conditions.literals(case.condition, case.coordinates, truth))

@@ -265,8 +265,8 @@ class _ArtifactAuditor:
         analyses: list[LaunchAnalysis] = []
         largest: dict[str, int | None] = {}
         proofs: list[Proof] = []
-        for launch, choice in zip(launches, choices, strict=True):
-            for analysis in self._analyses(choice, launch, symbols, ranges):
+        for choice in choices:
+            for analysis in self._analyses(choice, symbols, ranges):
                 analyses.append(analysis)
                 for violation in analysis.violations:
                     _keep_least(largest, violation.largest_safe)
@@ -285,13 +285,13 @@ class _ArtifactAuditor:
         return result, largest
 
     def _analyses(
-        self, choice: ProgramChoice, launch: Launch, symbols: tuple[Symbol, ...], ranges: Mapping[str, Range]
+        self, choice: ProgramChoice, symbols: tuple[Symbol, ...], ranges: Mapping[str, Range]
     ) -> list[LaunchAnalysis]:
         if choice.rule is not None:
             self.rules.add(choice.rule)
         results = []
-        for program in choice.programs:
-            analyser = LaunchAnalyser(program, launch, symbols, ranges, self.settings.device_memory)
+        for program, blocked in zip(choice.programs, choice.launches, strict=True):
+            analyser = LaunchAnalyser(program, blocked, symbols, ranges, self.settings.device_memory)
             results.append(analyser.run())
             self.rules.update(results[-1].rules)
         return results
@@ -436,8 +436,8 @@ def _launch_bound(
         return None, error.what
     best: int | None = None
     problem: str | None = None
-    for program in choice.programs:
-        analyser = LaunchAnalyser(program, launch, symbols, ranges, device_memory)
+    for program, blocked in zip(choice.programs, choice.launches, strict=True):
+        analyser = LaunchAnalyser(program, blocked, symbols, ranges, device_memory)
         if program.compile_errors:
             return ranges[symbol.name][0] - 1, None
         if program.unmodelled:

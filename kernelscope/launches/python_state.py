@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,9 @@ from kernelscope.launches.python_launches import PythonKernel
 
 #: Bounds from here on are no bounds: Inductor writes its infinity as the largest C integer.
 NO_BOUND = 2**62
+
+
+_BACKED = re.compile(r"s\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class ProgramState:
         unique, count = name, 2
         while unique in self.symbols and self.symbols[unique].source != source:
             unique, count = f"{name}_{count}", count + 1
+        if _BACKED.fullmatch(name):  # torch.compile specialises sizes 0 and 1, so that a symbolic one is at least 2
+            minimum = max(2, minimum or 0)
         self.symbols.setdefault(unique, Symbol(unique, source, minimum, None, origin=BoundOrigin.WRAPPER))
         return HostSymbol(unique)
 
