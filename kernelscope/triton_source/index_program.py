@@ -389,5 +389,6 @@ class IndexProgram:
     compile_errors: tuple[CompileError, ...]
     #: Where each axis's program id is read, for findings about the grid.
     program_id_spans: Mapping[int, Span]
-    #: Every integer operation in program order (for the comparison with Triton's IR): (node,) of Binary or Cast.
+    #: Every integer operation in program order, for the comparison with Triton's IR: Binary, Cast, Negate, Invert, and
+    #: PointerAdd where Triton zero-extends the offset.
     operations: tuple[Node, ...] = ()

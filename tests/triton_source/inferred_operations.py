@@ -12,6 +12,7 @@ from kernelscope.triton_source.index_program import (
     Invert,
     Negate,
     Node,
+    PointerAdd,
 )
 from kernelscope.triton_source.interpreter.promotion import is_unsigned
 from kernelscope.triton_source.scalar_types import ScalarType
@@ -56,6 +57,8 @@ def _described(node: Node) -> tuple[str, int] | None:
             return "xori", node.type.bits
         case Cast():
             return _described_cast(node)
+        case PointerAdd(_, offset):
+            return f"extui from {getattr(offset.type, 'bits', 0)}", 64
         case _:
             raise AssertionError(f"{type(node).__name__} is no integer operation")
 

@@ -4,7 +4,7 @@ of the body shows that a variable keeps its value or moves by a constant, the bo
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kernelscope.triton_source.index_program import (
@@ -39,12 +39,35 @@ def assigned_names(s: State, statement: ast.stmt) -> tuple[str, ...]:
     """Names that a statement may set, in order of appearance."""
     known = s.assigned_names.get(id(statement))
     if known is None:
-        found: dict[str, None] = {}
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[node.id] = None
-        known = s.assigned_names[id(statement)] = tuple(found)
+        names = _stored_names(statement) if s.spans.has_named_expressions else _targets(statement)
+        known = s.assigned_names[id(statement)] = tuple(dict.fromkeys(names))
     return known
+
+
+def _stored_names(node: ast.AST) -> Iterator[str]:
+    return (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def _targets(statement: ast.stmt) -> Iterator[str]:
+    """Names that a statement and those inside it store to; expressions are not searched."""
+    waiting: list[ast.stmt] = [statement]
+    while waiting:
+        current = waiting.pop()
+        match current:
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    yield from (target.id,) if isinstance(target, ast.Name) else _stored_names(target)
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                yield from _stored_names(target)
+            case ast.For(target=target, body=body, orelse=orelse):
+                yield from _stored_names(target)
+                waiting += [*body, *orelse]
+            case ast.If(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
+                waiting += [*body, *orelse]
+            case ast.Expr() | ast.Pass() | ast.Return() | ast.Assert():
+                pass
+            case _:
+                yield from _stored_names(current)
 
 
 # -- for ------------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from kernelscope.triton_source.index_program import (
     Where,
 )
 from kernelscope.triton_source.interpreter.folding import fold
+from kernelscope.triton_source.interpreter.promotion import is_unsigned
 from kernelscope.triton_source.interpreter.state import State, element_count
 from kernelscope.triton_source.interpreter.values import is_integer
 from kernelscope.triton_source.scalar_types import INT1, Kind, PointerType, ScalarType, ValueType
@@ -203,7 +204,10 @@ def comparison(s: State, operator: BinaryOperator, left: Node, right: Node) -> N
 
 def pointer_add(s: State, pointer: Node, offset: Node) -> Node:
     s.spend()
-    return PointerAdd(pointer, offset, pointer.type, pointer.shape, s.span)
+    made = PointerAdd(pointer, offset, pointer.type, pointer.shape, s.span)
+    if s.recording and isinstance(offset.type, ScalarType) and is_unsigned(offset.type) and offset.type.bits < 64:
+        s.operations.append(made)  # Triton widens the offset itself
+    return made
 
 
 def negate(s: State, node: Node) -> Node:

@@ -15,6 +15,7 @@ from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import Unknown, Value, is_node, is_number, is_pointer
 from kernelscope.triton_source.scalar_types import (
     BFLOAT16,
+    BY_NAME,
     FLOAT32,
     INT1,
     INT32,
@@ -151,7 +152,7 @@ def _scalar_operation(s: State, operator: BinaryOperator, left: Value, right: Va
             s.reject(f"`{operator.value}` does not take {kind.name}")
             return Unknown(f"`{operator.value}` of {kind.name}")
         if operator is Op.SHIFT_RIGHT and shifts_by_sign == is_unsigned(kind):
-            return nodes.opaque(s, kind, a.shape, "a shift of mixed signs", (a, b))
+            return _shift_as_other_sign(s, a, b, kind)
     return nodes.binary(s, operator, a, b, kind)
 
 
@@ -159,6 +160,17 @@ def _shift_is_arithmetic(left: Value, right: Value) -> bool:
     operand = left if is_node(left) else right
     assert is_node(operand) and isinstance(operand.type, ScalarType)
     return not is_unsigned(operand.type)
+
+
+def _shift_as_other_sign(s: State, left: Node, right: Node, kind: ScalarType) -> Node:
+    """A shift whose kind follows its first operand, not the type that both were promoted to."""
+    if kind.bits == 1:
+        return nodes.opaque(s, kind, left.shape, "a shift of conditions", (left, right))
+    other = BY_NAME[kind.name.removeprefix("u") if is_unsigned(kind) else f"u{kind.name}"]
+    shifted = nodes.binary(
+        s, Op.SHIFT_RIGHT, nodes.cast(s, left, other, implicit=True), nodes.cast(s, right, other, implicit=True), other
+    )
+    return nodes.cast(s, shifted, kind, implicit=True)
 
 
 def _without_bfloat16(s: State, value: Value) -> Value:

@@ -14,6 +14,7 @@ class SpanMap:
 
     def __init__(self, parsed_text: str, indent: int = 0) -> None:
         self._indent = indent
+        self.has_named_expressions = ":=" in parsed_text
         self._lines = None if parsed_text.isascii() else [line.encode() for line in parsed_text.split("\n")]
         self._known: dict[int, Span] = {}
 
