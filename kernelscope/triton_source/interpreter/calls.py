@@ -5,7 +5,13 @@ from __future__ import annotations
 import ast
 
 from kernelscope.triton_source.index_program import BinaryOperator
-from kernelscope.triton_source.interpreter import attributes, inductor_functions, language_functions, math_functions
+from kernelscope.triton_source.interpreter import (
+    attributes,
+    inductor_functions,
+    language_functions,
+    math_functions,
+    tensor_maps,
+)
 from kernelscope.triton_source.interpreter.arguments import Handler, bound
 from kernelscope.triton_source.interpreter.operators import to_node
 from kernelscope.triton_source.interpreter.state import State
@@ -191,5 +197,6 @@ _BUILTINS: dict[str, Handler] = {
 _BY_NAME: dict[str, Handler] = {
     **_BUILTINS,
     **{f"tl.{name}": handler for name, handler in language_functions.FUNCTIONS.items()},
+    **{f"tl.{name}": handler for name, handler in tensor_maps.FUNCTIONS.items()},
     **{f"triton_helpers.{name}": handler for name, handler in inductor_functions.FUNCTIONS.items()},
 }

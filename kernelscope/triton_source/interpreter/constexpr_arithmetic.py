@@ -68,7 +68,9 @@ def _check_size(s: State, operator: BinaryOperator, left: Value, right: Value) -
     elif operator is BinaryOperator.ADD:
         if isinstance(left, (str, tuple)) and isinstance(right, (str, tuple)) and len(left) + len(right) > _MOST_ITEMS:
             raise s.failure("a compile-time sequence is absurdly long")
-    elif operator in (BinaryOperator.MULTIPLY, BinaryOperator.REMAINDER):
+    elif operator is BinaryOperator.REMAINDER and isinstance(left, str):
+        raise s.failure("a text is formatted")
+    elif operator is BinaryOperator.MULTIPLY:
         for sequence, other in ((left, right), (right, left)):
             if isinstance(sequence, (str, tuple)):
                 count = other if isinstance(other, int) else _MOST_ITEMS + 1

@@ -13,7 +13,7 @@ from kernelscope.triton_source.interpreter import language_functions, memory, no
 from kernelscope.triton_source.interpreter.arguments import Handler, bound, flag
 from kernelscope.triton_source.interpreter.operators import apply, choose, to_node
 from kernelscope.triton_source.interpreter.promotion import is_unsigned
-from kernelscope.triton_source.interpreter.state import State
+from kernelscope.triton_source.interpreter.state import State, element_count
 from kernelscope.triton_source.interpreter.values import Unknown, Value, is_node
 from kernelscope.triton_source.scalar_types import FLOAT32, INT1, INT32, INT64, UINT32, PointerType, ScalarType
 
@@ -301,6 +301,21 @@ def _nothing(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return None
 
 
+def _inline_asm_pack(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    value, pack = bound(args, kwargs, "x", "pack")
+    if not is_node(value):
+        return Unknown("triton_helpers.inline_asm_pack")
+    count = max(element_count(value.shape), pack if isinstance(pack, int) else 1)
+    return nodes.opaque(s, value.type, (count,), "triton_helpers.inline_asm_pack", (value,))
+
+
+def _inline_asm_unpack(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    value, original = bound(args, kwargs, "x", "orig")
+    if not is_node(value) or not is_node(original):
+        return Unknown("triton_helpers.inline_asm_unpack")
+    return nodes.opaque(s, value.type, original.shape, "triton_helpers.inline_asm_unpack", (value,))
+
+
 _ELEMENTWISE = {
     "online_softmax_combine": 2, "online_softmax_combine_with_sum": 2, "welford_reduce": 3, "welford_combine": 3,
     "exp": 1,
@@ -324,6 +339,7 @@ FUNCTIONS: dict[str, Handler] = {
     "x_grid_barrier": _unrecorded(_x_grid_barrier), "frexp": _frexp, "sort_with_index": _sort_with_index,
     "select_one": _select_one, "if_mask": _if_mask,
     "constexpr_next_power_of_2": language_functions.FUNCTIONS["next_power_of_2"], "set_driver_to_gpu": _nothing,
+    "inline_asm_pack": _inline_asm_pack, "inline_asm_unpack": _inline_asm_unpack,
     **{name: _elementwise(name, count) for name, count in _ELEMENTWISE.items()},
 }  # fmt: skip
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from kernelscope.triton_source.index_program import Node
 from kernelscope.triton_source.interpreter import nodes
 from kernelscope.triton_source.interpreter.operators import to_node
 from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import Unknown, Value, is_node, is_pointer
-from kernelscope.triton_source.scalar_types import FLOAT32, INT32, INT64, ScalarType
+from kernelscope.triton_source.scalar_types import FLOAT32, FLOAT64, INT1, INT32, INT64, ScalarType
 
-#: libdevice functions whose result is an int32 (torch._inductor and triton.language.extra.cuda.libdevice).
-_INT32_RESULTS = frozenset(
-    {
-        "isinf", "isnan", "finitef", "isfinited", "signbit", "ilogb", "ffs", "clz", "popc", "float_as_int",
-        "float2int_rn", "float2int_rz", "float2int_rd", "float2int_ru", "double2int_rn", "double2int_rz",
-        "double2int_rd", "double2int_ru", "double2hiint", "double2loint",
-    }
-)  # fmt: skip
-_INT64_RESULTS = frozenset(
-    {
-        "llrint", "llround", "float2ll_rn", "float2ll_rz", "float2ll_rd", "float2ll_ru", "double2ll_rn",
-        "double2ll_rz", "double2ll_rd", "double2ll_ru", "double_as_longlong",
-    }
-)  # fmt: skip
+#: libdevice functions whose result has another type than their operand (triton/language/extra/cuda/libdevice.py).
+_RESULTS = (
+    (re.compile(r"isnan|isinf|finitef|isfinited"), INT1),
+    (re.compile(r"\w+2u?int_\w+|double2(hi|lo)int|ilogb|signbit|ffs|clz|popc|float_as_u?int"), INT32),
+    (re.compile(r"\w+2u?ll_\w+|llrint|llround|double_as_longlong"), INT64),
+    (re.compile(r"\w+2float_\w+|u?int_as_float"), FLOAT32),
+    (re.compile(r"\w+2double(_\w+)?|longlong_as_double"), FLOAT64),
+)
 
 
 def absolute(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -53,10 +49,9 @@ def call(s: State, name: str, args: list[Value], kwargs: dict[str, Value]) -> Va
 
 
 def _result_type(short: str, operands: list[Node]) -> ScalarType:
-    if short in _INT32_RESULTS:
-        return INT32
-    if short in _INT64_RESULTS:
-        return INT64
+    for pattern, kind in _RESULTS:
+        if pattern.fullmatch(short):
+            return kind
     kinds = [node.type for node in operands if isinstance(node.type, ScalarType)]
     floats = [kind for kind in kinds if not kind.is_integer]
     return max(floats or kinds or [FLOAT32], key=lambda kind: kind.bits)

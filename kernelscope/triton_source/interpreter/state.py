@@ -72,6 +72,7 @@ class State:
         self.shared: dict[tuple[object, ...], Node] = {}
         self.assigned_names: dict[int, tuple[str, ...]] = {}
         self.global_values: dict[str, Value] = {}
+        self.descriptors: dict[int, Value] = {}
         self.recording = True
         self.work = 0
         self.call: Callable[[State, JitFunction, list[Value], dict[str, Value]], Value]
