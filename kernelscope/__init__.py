@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from kernelscope.audit import audit
     from kernelscope.audit import largest_safe_sizes as bounds
     from kernelscope.errors import InternalError, KernelscopeError
+    from kernelscope.patching import patch
+    from kernelscope.rewrite.rewriting import Strategy
 
 __version__ = "0.1.0"
 
 #: Public functions that share their name with a subpackage: where the function lives.
 _CALLABLE_STAGES = {"audit": ("kernelscope.audit", "audit"), "bounds": ("kernelscope.audit", "largest_safe_sizes")}
 _LAZY = {
+    "patch": ("kernelscope.patching", "patch"),
+    "Strategy": ("kernelscope.rewrite.rewriting", "Strategy"),
     "KernelscopeError": ("kernelscope.errors", "KernelscopeError"),
     "InternalError": ("kernelscope.errors", "InternalError"),
 }
@@ -64,4 +68,4 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_CALLABLE_STAGES, *_LAZY])
 
 
-__all__ = ["InternalError", "KernelscopeError", "__version__", "audit", "bounds"]
+__all__ = ["InternalError", "KernelscopeError", "Strategy", "__version__", "audit", "bounds", "patch"]

@@ -8,8 +8,9 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "aranges become int64"
-WHY = """`tl.arange` gives int32 lanes whatever it is added to (triton 3.8). A lane times a large stride wraps although no program
-id is involved. In its 64-bit mode Inductor writes `tl.arange(0, XBLOCK)[:].to(tl.int64)` (torch 2.8 to 2.14)."""
+WHY = """`tl.arange` gives int32 lanes whatever it is added to (triton 3.8). A lane times a large stride wraps
+although no program id is involved. In its 64-bit mode Inductor writes `tl.arange(0, XBLOCK)[:].to(tl.int64)` (torch
+2.8 to 2.14)."""
 
 EXAMPLES = (
     Example(

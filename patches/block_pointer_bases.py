@@ -8,9 +8,9 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "bases of block pointers are computed in int64"
-WHY = """Inside a block pointer offsets are extended to 64 bits, but its base is ordinary arithmetic: `(bos * H + i_h) * K` wraps with
-the last batch (fla-org/flash-linear-attention#1080). Offsets and block shape have to stay int32: triton rejects int64
-there ("Block pointers only support 32 bit `offsets/block_shape`")."""
+WHY = """Inside a block pointer offsets are extended to 64 bits, but its base is ordinary arithmetic: `(bos * H + i_h)
+* K` wraps with the last batch (fla-org/flash-linear-attention#1080). Offsets and block shape have to stay int32:
+triton rejects int64 there ("Block pointers only support 32 bit `offsets/block_shape`")."""
 
 EXAMPLES = (
     Example(
@@ -18,14 +18,20 @@ EXAMPLES = (
             @triton.jit
             def rows(k_ptr, T, H, BT: tl.constexpr):
                 batch = tl.program_id(1)
-                p = tl.make_block_ptr(k_ptr + (batch * T + 1) * H, (T, 64), (64, 1), (H * BT, 0), (BT, 64), (1, 0))
+                p = tl.make_block_ptr(
+                    k_ptr + (batch * T + 1) * H,
+                    (T, 64), (64, 1), (H * BT, 0), (BT, 64), (1, 0),
+                )
                 tl.store(p, tl.zeros([BT, 64], tl.float32))
         """,
         after="""
             @triton.jit
             def rows(k_ptr, T, H, BT: tl.constexpr):
                 batch = tl.program_id(1)
-                p = tl.make_block_ptr(k_ptr + (batch.to(tl.int64) * T + 1).to(tl.int64) * H, (T, 64), (64, 1), (H * BT, 0), (BT, 64), (1, 0))
+                p = tl.make_block_ptr(
+                    k_ptr + (batch.to(tl.int64) * T + 1).to(tl.int64) * H,
+                    (T, 64), (64, 1), (H * BT, 0), (BT, 64), (1, 0),
+                )
                 tl.store(p, tl.zeros([BT, 64], tl.float32))
         """,
     ),

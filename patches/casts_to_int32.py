@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "casts of index values to int32 become casts to int64"
-WHY = """Inductor 2.14 writes an index that is used as a value in the kernel's index dtype, `(ks1).to(tl.int32)`: a size of 2**31 or
-more loses its high bits there, whatever the types around it."""
+WHY = """Inductor 2.14 writes an index that is used as a value in the kernel's index dtype, `(ks1).to(tl.int32)`: a
+size of 2**31 or more loses its high bits there, whatever the types around it."""
 
 EXAMPLES = (
     Example(

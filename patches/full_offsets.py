@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "offsets made tensors keep 64 bits"
-WHY = """Kernels without an x block write `xindex = tl.full([1], xoffset, tl.int32)` (split scans in torch 2.14, persistent
-reductions of one row in 2.8): the offset is narrowed even where it was computed in 64 bits."""
+WHY = """Kernels without an x block write `xindex = tl.full([1], xoffset, tl.int32)` (split scans in torch 2.14,
+persistent reductions of one row in 2.8): the offset is narrowed even where it was computed in 64 bits."""
 
 EXAMPLES = (
     Example(

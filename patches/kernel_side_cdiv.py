@@ -8,8 +8,9 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "ceiling divisions in the kernel are computed in int64"
-WHY = """`tl.cdiv(n, BLOCK)` is `(n + BLOCK - 1) // BLOCK`: the hidden sum wraps when `n` is within a block of 2**31, the number of
-tiles turns negative, and the kernel does nothing without an error (review of pytorch/pytorch#196431)."""
+WHY = """`tl.cdiv(n, BLOCK)` is `(n + BLOCK - 1) // BLOCK`: the hidden sum wraps when `n` is within a block of 2**31,
+the number of tiles turns negative, and the kernel does nothing without an error (review of
+pytorch/pytorch#196431)."""
 
 EXAMPLES = (
     Example(

@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "indices loaded from memory become int64"
-WHY = """An index loaded from an int32 tensor stays int32: `2048*tmp0` wraps even in a kernel whose other indices are int64
-(pytorch/torchtitan#2430). The index fits; its product with the row size does not."""
+WHY = """An index loaded from an int32 tensor stays int32: `2048*tmp0` wraps even in a kernel whose other indices are
+int64 (pytorch/torchtitan#2430). The index fits; its product with the row size does not."""
 
 EXAMPLES = (
     Example(

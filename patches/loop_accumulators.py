@@ -8,9 +8,10 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "start values of what loops change become int64"
-WHY = """Triton wants a variable to have one type before and in a loop ("Loop-carried variable has initial type int32 but is
-re-assigned to int64"). Where a cast widens what the loop computes, its start value has to be widened with it; the
-largest int32, with which Inductor starts the index of an argmax, becomes the largest int64 (torch 2.8 to 2.14)."""
+WHY = """Triton wants a variable to have one type before and in a loop ("Loop-carried variable has initial type int32
+but is re-assigned to int64"). Where a cast widens what the loop computes, its start value has to be widened with it;
+the largest int32, with which Inductor starts the index of an argmax, becomes the largest int64 (torch 2.8 to
+2.14)."""
 
 EXAMPLES = (
     Example(

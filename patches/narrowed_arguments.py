@@ -6,9 +6,9 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.launcher_view import LauncherView
 
 TITLE = "the wrapper passes widened arguments in 64 bits"
-WHY = """Each argument is copied to a variable of the signature's type, `int32_t var_3 = xnumel;`, whose address the launch gets
-(`int` in torch 2.8, whatever the signature). Once the kernel wants an i64 it reads 8 bytes there: type and signature have to
-change together."""
+WHY = """Each argument is copied to a variable of the signature's type, `int32_t var_3 = xnumel;`, whose address the
+launch gets (`int` in torch 2.8, whatever the signature). Once the kernel wants an i64 it reads 8 bytes there: type
+and signature have to change together."""
 
 EXAMPLES = (
     Example(

@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "program ids become int64"
-WHY = """`tl.program_id` gives an int32 (triton 3.8, semantic.program_id), so `tl.program_id(0) * BLOCK` wraps from 2**31 on.
-Inductor chooses 32 or 64 bits once, by the example sizes, and AOTInductor guards nothing at run time
+WHY = """`tl.program_id` gives an int32 (triton 3.8, semantic.program_id), so `tl.program_id(0) * BLOCK` wraps from
+2**31 on. Inductor chooses 32 or 64 bits once, by the example sizes, and AOTInductor guards nothing at run time
 (pytorch/pytorch#131027, #154168). The id itself fits: it is the operand to widen, before the product."""
 
 EXAMPLES = (

@@ -8,9 +8,9 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "scalar arguments become int64"
-WHY = """The signature in `triton_meta` decides in which width a size arrives: with 'i32' the wrapper passes
-`int32_t var_3 = xnumel;` and cuts off the high bits without a word (pytorch/pytorch#179333). The wrapper has to pass
-`int64_t` then: patches/narrowed_arguments.py does that."""
+WHY = """The signature in `triton_meta` decides in which width a size arrives: with 'i32' the wrapper passes `int32_t
+var_3 = xnumel;` and cuts off the high bits without a word (pytorch/pytorch#179333). The wrapper has to pass `int64_t`
+then: patches/narrowed_arguments.py does that."""
 
 EXAMPLES = (
     Example(

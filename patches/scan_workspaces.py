@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "workspace offsets of scans become int64"
-WHY = """A split scan finds its workspace at `xoffset * 1 * tl.num_programs(0)`, in int32 unless `xoffset` is wider. Inductor's own
-64-bit mode widens the program id of the scan helper too, which the helper rejects (CompilationError in
+WHY = """A split scan finds its workspace at `xoffset * 1 * tl.num_programs(0)`, in int32 unless `xoffset` is wider.
+Inductor's own 64-bit mode widens the program id of the scan helper too, which the helper rejects (CompilationError in
 exclusive_scan_decoupled_lookback, torch 2.8 to 2.14): that one has to stay int32."""
 
 EXAMPLES = (

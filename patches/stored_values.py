@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "stored integers are computed in int64"
-WHY = """The addresses may all fit and the value not: a position or a flattened index is computed in int32 and widened at the store
-to an int64 tensor, after it has wrapped (pytorch/pytorch#175966, #183901)."""
+WHY = """The addresses may all fit and the value not: a position or a flattened index is computed in int32 and widened
+at the store to an int64 tensor, after it has wrapped (pytorch/pytorch#175966, #183901)."""
 
 EXAMPLES = (
     Example(

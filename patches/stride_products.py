@@ -8,8 +8,9 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "products with strides are computed in int64"
-WHY = """Hand-written kernels and templates multiply an int32 row by an int32 stride: `row * stride` wraps before it is added to the
-pointer (pytorch/pytorch#187904, NVIDIA-NeMo/Automodel#3802). One operand has to be widened, never the finished product: `(row * stride).to(tl.int64)` comes too late."""
+WHY = """Hand-written kernels and templates multiply an int32 row by an int32 stride: `row * stride` wraps before it
+is added to the pointer (pytorch/pytorch#187904, NVIDIA-NeMo/Automodel#3802). One operand has to be widened, never the
+finished product: `(row * stride).to(tl.int64)` comes too late."""
 
 EXAMPLES = (
     Example(

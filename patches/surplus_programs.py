@@ -8,9 +8,10 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "the recombined y program id becomes int64"
-WHY = """Where `ynumel` needs more than 65535 programs, Inductor splits the grid over y and z and rounds up: the last z layer has
-surplus programs whose offset lies beyond `ynumel`. In int32 that offset wraps negative and passes `yindex < ynumel`
-(seen in torch 2.8 to 2.14, up to 1,984 elements before 2**31). The recombined id fits; its product with YBLOCK does not."""
+WHY = """Where `ynumel` needs more than 65535 programs, Inductor splits the grid over y and z and rounds up: the last
+z layer has surplus programs whose offset lies beyond `ynumel`. In int32 that offset wraps negative and passes `yindex
+< ynumel` (seen in torch 2.8 to 2.14, up to 1,984 elements before 2**31). The recombined id fits; its product with
+YBLOCK does not."""
 
 EXAMPLES = (
     Example(

@@ -8,8 +8,8 @@ from kernelscope.rewrite import Declined, Edit, Example
 from kernelscope.rewrite.kernel_view import KernelView
 
 TITLE = "a template's INDEX_DTYPE becomes int64"
-WHY = """Inductor's templates (mm, convolution, flex attention) cast their program ids to INDEX_DTYPE, which is chosen like the index
-dtype of other kernels: by the example sizes (torch 2.14, select_algorithm.py)."""
+WHY = """Inductor's templates (mm, convolution, flex attention) cast their program ids to INDEX_DTYPE, which is chosen
+like the index dtype of other kernels: by the example sizes (torch 2.14, select_algorithm.py)."""
 
 EXAMPLES = (
     Example(

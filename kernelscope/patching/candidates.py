@@ -10,12 +10,16 @@ from kernelscope.build import CompiledKernel, CompileFailure, CompileRequest, Ke
 from kernelscope.errors import KernelscopeError
 from kernelscope.patching.report import CandidateCost
 from kernelscope.rewrite.inductor_style import blanket, inductor_style
-from kernelscope.rewrite.minimal import minimal
+from kernelscope.rewrite.minimal import minimal, minimal_at_use
 from kernelscope.rewrite.patch_file import Patches
-from kernelscope.rewrite.rewriting import NothingToDo, NotRewritten, Rewriting, RewriteResult, Strategy
+from kernelscope.rewrite.rewriting import NothingToDo, NotRewritten, RewriteResult, Rewriting, Strategy
 from kernelscope.rewrite.subject import Subject
 
-_WRITERS = {Strategy.MINIMAL: minimal, Strategy.INDUCTOR: inductor_style, Strategy.BLANKET: blanket}
+_WRITERS = {
+    Strategy.MINIMAL: (minimal,),
+    Strategy.INDUCTOR: (inductor_style,),
+    Strategy.BLANKET: (blanket,),
+}
 #: What is tried for each strategy; the later ones stand in where the first gives nothing that compiles.
 _TRIED: Mapping[Strategy, tuple[Strategy, ...]] = {
     Strategy.AUTO: (Strategy.MINIMAL, Strategy.INDUCTOR),
@@ -52,8 +56,9 @@ def proposals(subject: Subject, strategy: Strategy, patches: Patches) -> Proposa
     """What the strategy, and those that stand in for it, make of a kernel."""
     found: list[Rewriting] = []
     reasons: list[str] = []
-    for tried in _TRIED[strategy]:
-        result: RewriteResult = _WRITERS[tried](subject, patches)
+    writers = [writer for tried in _TRIED[strategy] for writer in _WRITERS[tried]]
+    for write in [*writers, minimal_at_use] if strategy is Strategy.AUTO else writers:
+        result: RewriteResult = write(subject, patches)
         match result:
             case NothingToDo():
                 return Proposals((), (), True)

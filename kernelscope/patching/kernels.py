@@ -22,7 +22,14 @@ from kernelscope.build import (
 from kernelscope.build.cost import KernelCost
 from kernelscope.errors import KernelscopeError
 from kernelscope.patching.candidates import Built, Proposals, built, chosen, proposals, request_for
-from kernelscope.patching.report import ChangedLine, KernelPatchResult, PatchDeclined, Patched, PatchFailed, ProvenanceState
+from kernelscope.patching.report import (
+    ChangedLine,
+    KernelPatchResult,
+    PatchDeclined,
+    Patched,
+    PatchFailed,
+    ProvenanceState,
+)
 from kernelscope.patching.targets import Target
 from kernelscope.rewrite.patch_file import Patches
 from kernelscope.rewrite.placement import changed_lines
@@ -81,7 +88,8 @@ class KernelPatcher:
                 outcomes[number] = KernelOutcome(target, _declined(target, shipped, "KS902"))
                 continue
             found[number] = shipped
-            wanted = proposals(target.subject(target.wrapper.symbols, self._device_memory), self._strategy, self._patches)
+            subject = target.subject(target.wrapper.symbols, self._device_memory)
+            wanted = proposals(subject, self._strategy, self._patches)
             if wanted.rewritings:
                 proposed[number] = wanted
             else:
@@ -99,9 +107,9 @@ class KernelPatcher:
         if target.kernel is None:
             return _declined(target, "the package has no source of it", "KS902")
         if not target.needs_text:
-            what = "CUDA can't launch its grid at the largest sizes"
+            what = "CUDA can't launch its grid at the largest sizes: declare a limit (`kernelscope bounds` tells it)"
             codes = sorted({f.code for f in target.result.findings})
-            return _declined(target, f"{what}: declare a limit (`kernelscope bounds` tells it)", codes[0] if codes else None)
+            return _declined(target, what, codes[0] if codes else None)
         return None
 
     # -- provenance -------------------------------------------------------------------------------------------------
@@ -160,7 +168,8 @@ class KernelPatcher:
                 continue
             best = chosen(candidates, self._strategy)
             ordered = (best, *(c for c in candidates if c is not best))
-            result = _patched(targets[number], source.state, source.detail, ordered, _cost_before(found[number], source))
+            before = _cost_before(found[number], source)
+            result = _patched(targets[number], source.state, source.detail, ordered, before)
             outcomes[number] = KernelOutcome(targets[number], result, ordered, found[number])
         return outcomes
 

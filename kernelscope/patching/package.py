@@ -13,7 +13,14 @@ from kernelscope.build import KernelCompiler
 from kernelscope.errors import KernelscopeError
 from kernelscope.patching.kernels import KernelOutcome, KernelPatcher, Progress
 from kernelscope.patching.members import PackageMembers
-from kernelscope.patching.report import KernelPatchResult, PatchDeclined, Patched, PatchFailed, PatchReport, WrapperChange
+from kernelscope.patching.report import (
+    KernelPatchResult,
+    PatchDeclined,
+    Patched,
+    PatchFailed,
+    PatchReport,
+    WrapperChange,
+)
 from kernelscope.patching.targets import GRID_CODES, targets_of
 from kernelscope.patching.writing import Writing, write_package
 from kernelscope.rewrite.patch_file import load_patches
@@ -80,7 +87,7 @@ class _Run:
             writing = Writing(self.members, patches, any_torch, self.strategy, progress)
             plan = writing.plan(self.artifact, targets, outcomes)
             versions = (compiler.triton_version, compiler.torch_version)
-        left = [o for o in plan.outcomes if not isinstance(o.result, Patched)]
+        left = [o for o in plan.outcomes if not isinstance(o.result, Patched) and not _is_about_grids(o.result)]
         if not plan.replaced or self.output is None or (strict and left):
             summary = _summary(plan.outcomes, written=None)
             return self._report(
@@ -98,11 +105,11 @@ class _Run:
         )  # fmt: skip
 
     def _refuse_unknown_names(self, facts: Sequence[ModelFacts]) -> None:
-        known = {n for f in facts for w in f.wrappers for launch in w.launches for n in (launch.kernel, launch.launcher_name)}
+        launches = [launch for f in facts for w in f.wrappers for launch in w.launches]
+        known = {launch.kernel for launch in launches} | {launch.launcher_name for launch in launches}
         for name in sorted(self.only - known):
-            raise KernelscopeError(
-                f"no kernel is called {name}", where=self.path, try_this=f"there are {', '.join(sorted(known)) or 'none'}"
-            )
+            there = ", ".join(sorted(known)) or "none"
+            raise KernelscopeError(f"no kernel is called {name}", where=self.path, try_this=f"there are {there}")
 
     def _nothing(self, before: AuditResult, facts: Sequence[ModelFacts]) -> str:
         kernels = sum(len(m.kernels) for a in before.artifacts for m in a.models)
@@ -120,14 +127,15 @@ class _Run:
         self, kernels: Sequence[KernelPatchResult], wrappers: Mapping[str, WrapperChange], before: AuditResult,
         after: AuditResult | None, summary: str, output: str | None, versions: tuple[str, str] = ("", ""),
     ) -> PatchReport:  # fmt: skip
-        judged = after if after is not None else before
-        if after is None and kernels:
-            ok = all(isinstance(k, Patched) for k in kernels)
-        else:
-            ok = not _unsafe(judged)
+        would_be = all(isinstance(k, Patched) or _is_about_grids(k) for k in kernels)
+        ok = would_be if after is None and kernels else not _unsafe(after if after is not None else before)
         return PatchReport(
             self.path, output, summary, ok, tuple(kernels), dict(wrappers), before, after, versions[0], versions[1]
         )
+
+
+def _is_about_grids(kernel: KernelPatchResult) -> bool:
+    return isinstance(kernel, PatchDeclined) and kernel.code in GRID_CODES
 
 
 def _unsafe(result: AuditResult) -> list[UnsafeFinding]:

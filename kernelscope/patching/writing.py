@@ -149,7 +149,8 @@ class _ModelPart:
     def _without_code(self, outcome: KernelOutcome, reason: str) -> KernelOutcome:
         """A candidate that needs no new library."""
         for candidate in outcome.candidates:
-            found = launcher_edits(self._text, replace(outcome.target, truncates=False), candidate, self._writing.patches)
+            target = replace(outcome.target, truncates=False)
+            found = launcher_edits(self._text, target, candidate, self._writing.patches)
             if not found.code:
                 rest = tuple(c for c in outcome.candidates if c is not candidate)
                 return with_candidate(outcome, (candidate, *rest))

@@ -20,8 +20,8 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One cast. `site` is the expression that it changes the meaning of; `widened`: kernel arguments that become 64 bits
-    wide, so that the wrapper has to pass them so."""
+    """One cast. `site` is the expression that it changes the meaning of; `widened`: kernel arguments that become 64
+    bits wide, so that the wrapper has to pass them so."""
 
     replacements: tuple[Replacement, ...]
     site: Span

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel, without_comment
-from kernelscope.cpp_wrapper.syntax import FunctionSlice, Node, ParsedFunction, argument_nodes, nodes_of_type, parse_function
+from kernelscope.cpp_wrapper.syntax import (
+    FunctionSlice,
+    Node,
+    ParsedFunction,
+    argument_nodes,
+    nodes_of_type,
+    parse_function,
+)
 from kernelscope.errors import KernelscopeError
 from kernelscope.rewrite.edits import Edit, Replacement
 from kernelscope.triton_source.index_program import Span
 
-#: Positions of the shared memory in `loadKernel`, of the warps and the shared memory in `launchKernel` (torch 2.8 to 2.14).
+#: Positions of the shared memory in `loadKernel`, of warps and shared memory in `launchKernel` (torch 2.8 to 2.14).
 _SHARED_AT_LOAD = 2
 _WARPS_AT_LAUNCH, _SHARED_AT_LAUNCH = 4, 5
 

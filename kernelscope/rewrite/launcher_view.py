@@ -85,9 +85,13 @@ def _declared(
     elif name.startswith("grid_"):
         grid.append(
             GridDimension(
-                name, parsed.text(kind), parsed.text(value), _span(parsed, declaration), _span(parsed, value),
+                name,
+                parsed.text(kind),
+                parsed.text(value),
+                _span(parsed, declaration),
+                _span(parsed, value),
                 declaration.start_point[1],
-            )  # fmt: skip
+            )
         )
 
 

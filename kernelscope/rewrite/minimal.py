@@ -9,7 +9,7 @@ from kernelscope.rewrite.candidates import Candidate, candidates_in
 from kernelscope.rewrite.edits import OverlappingEdits
 from kernelscope.rewrite.kernel_view import KernelView
 from kernelscope.rewrite.patch_file import Patches
-from kernelscope.rewrite.rewriting import NothingToDo, NotRewritten, Rewriting, RewriteResult, Strategy
+from kernelscope.rewrite.rewriting import NothingToDo, NotRewritten, RewriteResult, Rewriting, Strategy
 from kernelscope.rewrite.subject import Standing, Subject, edited, standing, widened_by
 
 #: Combinations of casts that are proved or refuted before the search settles for what it has.
@@ -17,16 +17,24 @@ _MOST_PROOFS = 400
 _MOST_COVER = 3
 #: Not needed for its own sake, but where a loop changes a variable whose start value is narrower.
 _COMPANION = "loop_accumulators"
+#: Casts far before the overflow, which widen everything after them.
+_EARLY = frozenset({"program_ids", "surplus_programs", "aranges", "full_offsets", "template_index_dtypes"})
 
 
 def minimal(subject: Subject, patches: Patches) -> RewriteResult:
     """The rewriting with the fewest casts, or why there is none."""
-    return _Search(subject, patches).run()
+    return _Search(subject, patches, frozenset()).run()
+
+
+def minimal_at_use(subject: Subject, patches: Patches) -> RewriteResult:
+    """The fewest casts among those next to where a value overflows: more casts, and less arithmetic in 64 bits."""
+    return _Search(subject, patches, _EARLY).run()
 
 
 class _Search:
-    def __init__(self, subject: Subject, patches: Patches) -> None:
+    def __init__(self, subject: Subject, patches: Patches, left_out: frozenset[str]) -> None:
         self.subject = subject
+        self._left_out = left_out
         self.patches = patches
         self._proofs = 0
         self._companions: list[Candidate] = []
@@ -41,7 +49,7 @@ class _Search:
         view = KernelView(self.subject.kernel.source, start.programs)
         found, refused = candidates_in(view, self.patches.kernel)
         self._companions = [c for c in found if c.patch == _COMPANION]
-        candidates = [c for c in found if c.patch != _COMPANION]
+        candidates = [c for c in found if c.patch != _COMPANION and c.patch not in self._left_out]
         chosen = self._widened(self._completed(self._arguments(start, candidates)), candidates)
         if chosen is None:
             concerning = [r for r in refused if any(r.place in u.spans for u in start.unproved)]
@@ -64,7 +72,7 @@ class _Search:
         return more if self._standing(more).broken is None else chosen
 
     def _standing(self, chosen: Sequence[Candidate]) -> Standing:
-        key = tuple(sorted((repr(c.edit.replacements) for c in chosen)))
+        key = tuple(sorted(repr(c.edit.replacements) for c in chosen))
         if key not in self._known:
             self._proofs += 1
             try:
@@ -117,7 +125,10 @@ class _Search:
         return [
             c for c in candidates
             if c not in chosen
-            and (c.edit.site in spans or anywhere and not c.widens_signature or c.edit.site.line in lines or arguments & set(c.edit.widened))
+            and (
+                c.edit.site in spans or c.edit.site.line in lines or arguments & set(c.edit.widened)
+                or anywhere and not c.widens_signature
+            )
         ]  # fmt: skip
 
     def _covered(self, chosen: Sequence[Candidate], candidate: Candidate, now: Standing) -> frozenset[object]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from textwrap import dedent
 
 from kernelscope.cpp_wrapper.function_slices import slice_wrapper
-from kernelscope.triton_source import build_index_program, read_declarations
 from kernelscope.errors import KernelscopeError
 from kernelscope.rewrite.edits import Declined, Edit, Example, OverlappingEdits, applied
 from kernelscope.rewrite.kernel_view import KernelView
 from kernelscope.rewrite.launcher_view import launcher_view
 from kernelscope.rewrite.patch_file import KernelPatch, LauncherPatch, Patch
+from kernelscope.triton_source import build_index_program, read_declarations
 from kernelscope.triton_source.index_program import IndexProgram
 from kernelscope.triton_source.scalar_types import ValueType, from_signature
 
@@ -81,5 +81,5 @@ def _programs(text: str, example: Example) -> Iterable[IndexProgram]:
             kind = from_signature(example.types.get(name, default))
             if kind is not None and name not in declaration.constexpr_parameters:
                 types[name] = kind
-        constexprs = {name: _BLOCK for name in declaration.constexpr_parameters}
+        constexprs = dict.fromkeys(declaration.constexpr_parameters, _BLOCK)
         yield build_index_program(declaration, types, constexprs)

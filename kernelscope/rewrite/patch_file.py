@@ -121,7 +121,7 @@ def _module(path: Path) -> ModuleType:
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's file raises is told to the user
+    except (Exception, SystemExit) as error:
         raise _incomplete(path, f"it can't be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.dont_write_bytecode = written

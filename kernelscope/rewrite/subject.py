@@ -33,8 +33,8 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class Unproved:
     """A requirement that the text does not provably meet. `key` names it across edits, which never change lines;
-    `spans` are all expressions that it depends on (none: not known), `arguments` the int32 kernel arguments among them, `narrowed` the one
-    whose own value does not fit."""
+    `spans` are all expressions that it depends on (none: not known), `arguments` the int32 kernel arguments among them,
+    `narrowed` the one whose own value does not fit."""
 
     key: tuple[object, ...]
     spans: frozenset[Span]
@@ -94,10 +94,10 @@ def standing(subject: Subject) -> Standing:
             return Standing((), (), error.what)
         for program in choice.programs:
             programs.append(program)
-            for error in program.compile_errors:
-                if not _is_literal(error):
-                    return Standing((), tuple(programs), error.detail)
-                missed = Unproved(("literal", error.span.line), frozenset(), frozenset(), frozenset())
+            for rejected in program.compile_errors:
+                if not _is_literal(rejected):
+                    return Standing((), tuple(programs), rejected.detail)
+                missed = Unproved(("literal", rejected.span.line), frozenset(), frozenset(), frozenset())
                 unproved.setdefault(missed.key, missed)
             if program.unmodelled:
                 return Standing((), tuple(programs), program.unmodelled[0].detail)
