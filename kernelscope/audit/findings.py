@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from math import floor
 
 from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
@@ -490,7 +491,7 @@ def _ranged(
 
     while isinstance(node, ExpandDims | Broadcast | Permute):
         node, coordinates = node.operand, operand_coordinates(node, coordinates)
-    low, high = _value_range(evaluator, node, coordinates)
+    low, high = _value_range(evaluator, node, coordinates, tight=depth < 2)
     fits = True
     if isinstance(node.type, ScalarType) and node.type.is_integer:
         fits = low is not None and high is not None and node.type.minimum <= low and high <= node.type.maximum
@@ -503,15 +504,17 @@ def _ranged(
 
 
 def _value_range(
-    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...]
+    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], *, tight: bool
 ) -> tuple[int | None, int | None]:
+    """The range of a node's exact value; `tight` keeps terms correlated, which takes longer."""
     try:
         value = evaluator.value(node, coordinates)
     except (NeedsCase, KeyError):
         return None, None
-    highs = [evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:6]]
-    lows = [-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:6]]
-    high, low = min(highs, default=UNBOUNDED), max(lows, default=-UNBOUNDED)
+    low, high = (floor(end) for end in evaluator.space.range_of(value))
+    if tight:
+        high = min([high, *(evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:4])])
+        low = max([low, *(-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:4])])
     return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
 
 

@@ -74,6 +74,7 @@ class LaunchAnalyser:
     ) -> None:  # fmt: skip
         self.symbols = symbols
         self.model = model_of(launch, symbols, ranges, device_memory)
+        self._thresholds: dict[object, dict[str, int | None]] = {}
         space, steps = self.model.space, self.model.steps
         memory = () if self.model.memory is None else (self.model.memory,)
         self.grid_prover = Prover(space, memory, steps)
@@ -128,8 +129,9 @@ class LaunchAnalyser:
     def _judge(
         self, claims: Sequence[Claim], requirement: RequirementClaims | None, grid: GridClaim | None
     ) -> None:
+        safe = self.largest_safe(claims) if claims else {}
         trigger: Trigger | None = None
-        for sizes in self._trial_sizes(claims):
+        for sizes in self._trial_sizes(claims, safe):
             found = self._trigger(sizes, requirement, grid)
             if found is not None and (trigger is None or found.bytes_used < trigger.bytes_used):
                 trigger = found
@@ -139,7 +141,6 @@ class LaunchAnalyser:
             if requirement is not None:
                 cause = requirement.missing or unfollowed_reason(requirement.requirement)
                 reason, detail = cause if cause is not None else (reason, detail)
-        safe = self.largest_safe(claims) if claims else {}
         self.result.violations.append(Violation(tuple(claims), requirement, grid, trigger, reason, detail, safe))
 
     def _trigger(
@@ -163,7 +164,7 @@ class LaunchAnalyser:
 
     # -- sizes ------------------------------------------------------------------------------------------------------
 
-    def _trial_sizes(self, claims: Sequence[Claim]) -> Iterator[dict[int, int]]:
+    def _trial_sizes(self, claims: Sequence[Claim], safe: Mapping[str, int | None]) -> Iterator[dict[int, int]]:
         """Sizes at which the claims just fail: one symbol raised with the others at their minimum, all raised together,
         the prover's own counterexample, and one raised with the others at their maximum."""
         minimum = {n: r[0] for n, r in self.box.items()}
@@ -177,6 +178,11 @@ class LaunchAnalyser:
         relevant = self._relevant(claims)
         found = False
         for number in relevant:
+            sizes = self._just_beyond(claims, number, safe, minimum)
+            if sizes is not None:
+                found = True
+                yield sizes
+                continue
             for others in (minimum, {n: r[1] for n, r in self.box.items()}):
                 sizes = self._first_failing(claims, number, others)
                 if sizes is not None:
@@ -192,6 +198,18 @@ class LaunchAnalyser:
             example = self.prover.counterexample(claims, self.box)
             if example is not None and all(isinstance(v, int) for v in example.values()):
                 yield dict(example)  # type: ignore[arg-type]
+
+    def _just_beyond(
+        self, claims: Sequence[Claim], number: int, safe: Mapping[str, int | None], minimum: Mapping[int, int]
+    ) -> dict[int, int] | None:
+        """The size after the largest safe one, the others at their minimum, if the claims fail there."""
+        last = safe.get(self.model.symbol_names.get(number, ""))
+        if last is None or last < self.box[number][0]:
+            return None
+        sizes = {**minimum, number: last + self.model.steps.get(number, (0, 1))[1]}
+        if sizes[number] > self.box[number][1] or not self._in_memory(sizes) or self._holds_at(claims, sizes):
+            return None
+        return sizes
 
     def _relevant(self, claims: Sequence[Claim]) -> list[int]:
         found: set[int] = set()
@@ -274,6 +292,16 @@ class LaunchAnalyser:
     def largest_safe(self, claims: Sequence[Claim]) -> dict[str, int | None]:
         """By symbol that matters: the largest value up to which all claims are proved, the others anywhere in their
         ranges if that leaves any safe value, else at their minimum. None: no limit within the range."""
+        key = tuple((c.candidates, c.limit) for c in claims), self.prover is self.grid_prover
+        of_sizes_only = all(claims[0].space.atoms[n].is_symbol for c in claims for p in c.candidates for n in p.atoms())
+        if of_sizes_only and key in self._thresholds:
+            return self._thresholds[key]
+        result = self._largest_safe(claims)
+        if of_sizes_only:
+            self._thresholds[key] = result
+        return result
+
+    def _largest_safe(self, claims: Sequence[Claim]) -> dict[str, int | None]:
         result: dict[str, int | None] = {}
         names = self.model.symbol_names
         for number in self._relevant(claims):

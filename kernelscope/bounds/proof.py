@@ -32,8 +32,11 @@ class Claim:
 
     def holds(self, constraints: Constraints) -> bool:
         """True when the bound is proved over the space's box."""
-        if any(self.space.range_of(c)[1] <= self.limit for c in self.candidates):
+        ranges = [self.space.range_of(c) for c in self.candidates]
+        if any(high <= self.limit for _, high in ranges):
             return True
+        if all(low == high for low, high in ranges):
+            return False  # the box is a point: the ranges are exact
         if any(self.space.maximum(c) <= self.limit for c in self.candidates):
             return True
         return bool(constraints) and any(
@@ -218,8 +221,13 @@ class Prover:
                 return low - step
 
     def _last_good(self, claims: Sequence[Claim], number: int, box: Box, bad: int) -> int:
-        """A value below `bad` after which the claims fail, by bisection on points."""
-        good = box[number][0] - 1
+        """A value below `bad` after which the claims fail: by linear interpolation first, then by bisection."""
+        low = box[number][0]
+        good = low  # largest_safe has tried the minimum
+        for guess in self._crossings(claims, number, box, low, bad):
+            for value in (guess, guess + 1):
+                if good < value < bad:
+                    good, bad = (value, bad) if self._good(claims, number, box, value) else (good, value)
         while bad - good > 1:
             middle = (good + bad) // 2
             if self._good(claims, number, box, middle):
@@ -227,6 +235,19 @@ class Prover:
             else:
                 bad = middle
         return good
+
+    def _crossings(self, claims: Sequence[Claim], number: int, box: Box, low: int, high: int) -> list[int]:
+        """Where each claim's bound would cross its limit if it grew linearly from `low` to `high`, least first."""
+        found: set[int] = set()
+        for claim in claims:
+            values: list[int | None] = []
+            for value in (low, high):
+                claim.space.set_box({**box, number: (value, value)})
+                values.append(min((claim.space.maximum(c) for c in claim.candidates), default=None))
+            first, last = values
+            if first is not None and last is not None and first <= claim.limit < last:
+                found.add(low + (claim.limit - first) * (high - low) // (last - first))
+        return sorted(found)
 
     def _good(self, claims: Sequence[Claim], number: int, box: Box, value: int) -> bool:
         slice_ = {**box, number: (value, value)}
