@@ -29,7 +29,7 @@ EXAMPLES = (
             def rows(k_ptr, T, H, BT: tl.constexpr):
                 batch = tl.program_id(1)
                 p = tl.make_block_ptr(
-                    k_ptr + (batch.to(tl.int64) * T + 1).to(tl.int64) * H,
+                    k_ptr + (batch.to(tl.int64) * T + 1) * H,
                     (T, 64), (64, 1), (H * BT, 0), (BT, 64), (1, 0),
                 )
                 tl.store(p, tl.zeros([BT, 64], tl.float32))
@@ -63,7 +63,7 @@ def widen(node: cst.BinaryOperation, kernel: KernelView) -> Edit | Declined | No
     for operand in (node.left, node.right):
         if kernel.is_compile_time(operand):
             continue
-        if isinstance(operand, cst.BinaryOperation) and isinstance(operand.operator, cst.Multiply):
+        if kernel.holds_product(operand):
             return Declined("a finished product is not widened; its own operands can be")
         return kernel.widened(operand, node)
     return None

@@ -68,7 +68,7 @@ def widen(node: cst.BinaryOperation, kernel: KernelView) -> Edit | Declined | No
     for operand in (node.left, node.right):
         if kernel.is_compile_time(operand) or kernel.called(operand) == "num_programs":
             continue
-        if isinstance(operand, cst.BinaryOperation) and isinstance(operand.operator, (cst.Multiply, cst.LeftShift)):
+        if kernel.holds_product(operand):
             return Declined("a finished product is not widened; its own operands can be")
         return kernel.widened(operand, node)
     return None

@@ -209,6 +209,18 @@ class KernelView:
                 return True
         return False
 
+    def holds_product(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is, or sums up, a product: a cast of it may come too late."""
+        match node:
+            case cst.BinaryOperation(operator=cst.Multiply() | cst.LeftShift()):
+                return True
+            case cst.BinaryOperation(operator=cst.Add() | cst.Subtract()):
+                return self.holds_product(node.left) or self.holds_product(node.right)
+            case cst.UnaryOperation():
+                return self.holds_product(node.expression)
+            case _:
+                return False
+
     # -- what must stay int32 -----------------------------------------------------------------------------------------
 
     def is_coordinate(self, node: cst.CSTNode) -> str | None:

@@ -49,7 +49,8 @@ class _Search:
         view = KernelView(self.subject.kernel.source, start.programs)
         found, refused = candidates_in(view, self.patches.kernel)
         self._companions = [c for c in found if c.patch == _COMPANION]
-        candidates = [c for c in found if c.patch != _COMPANION and c.patch not in self._left_out]
+        left_out = {c.edit.replacements for c in found if c.patch in self._left_out}
+        candidates = [c for c in found if c.patch != _COMPANION and c.edit.replacements not in left_out]
         chosen = self._widened(self._completed(self._arguments(start, candidates)), candidates)
         if chosen is None:
             concerning = [r for r in refused if any(r.place in u.spans for u in start.unproved)]
