@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, audit, largest_safe_sizes
+from kernelscope.audit.largest_sizes import largest_safe_sizes
+from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, audit
 
 __all__ = ["DEFAULT_DEVICE_MEMORY", "audit", "largest_safe_sizes"]

@@ -113,4 +113,4 @@ def pruned(space: Space, candidates: Sequence[Polynomial], limit: int) -> tuple[
 
 def _sample_boxes(box: dict[int, tuple[int, int]]) -> list[dict[int, tuple[int, int]]]:
     middle = {n: (min(r[1], max(r[0], 1) * 37 + 1),) * 2 for n, r in box.items()}
-    return [box, {n: (r[0], r[0]) for n, r in box.items()}, middle]  # type: ignore[dict-item]
+    return [box, {n: (r[0], r[0]) for n, r in box.items()}, middle]

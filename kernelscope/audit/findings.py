@@ -5,76 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import floor
 
-from kernelscope.audit.claims import RequirementClaims
-from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
-from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.evaluation import Use
+from kernelscope.audit.evidence import range_tree
+from kernelscope.audit.kernel_text import KernelText, through_shapes
 from kernelscope.audit.launch_analysis import LaunchAnalysis, Violation
-from kernelscope.triton_source.operands import operands
 from kernelscope.audit.results import (
     Consequence,
     Finding,
-    KernelSource,
-    Location,
     Note,
-    Proof,
-    RangedNode,
     UnknownFinding,
     UnsafeFinding,
     Witness,
 )
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.proof import Claim
-from kernelscope.bounds.space import UNBOUNDED
 from kernelscope.triton_source.index_program import (
     Argument,
-    Binary,
-    BinaryOperator,
-    Broadcast,
     Cast,
-    ExpandDims,
     LoopCounter,
     Node,
-    Permute,
     Span,
     UnknownReason,
 )
+from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import ScalarType
 
 _CODE_OF_USE = {Use.ADDRESS: "KS101", Use.VALUE: "KS103", Use.LOOP: "KS202", Use.CONDITION: "KS203", Use.MASK: "KS201"}
 _USE_ORDER = list(Use)
-
-
-@dataclass(frozen=True, slots=True)
-class KernelText:
-    """A kernel's source and where it lies, for locations."""
-
-    source: KernelSource
-    lines: tuple[str, ...]
-
-    @staticmethod
-    def of(source: KernelSource) -> KernelText:
-        return KernelText(source, tuple(source.text.splitlines()))
-
-    def location(self, span: Span) -> Location:
-        line = self.lines[span.line - 1] if 0 < span.line <= len(self.lines) else ""
-        end = span.end_column if span.end_line == span.line else len(line)
-        indent = self.source.indent
-        return Location(
-            self.source.file, self.source.first_line + span.line - 1, indent + span.column, indent + end,
-            " " * indent + line,
-        )  # fmt: skip
-
-    def slice(self, span: Span) -> str:
-        """The source text of a span on one line."""
-        rows = self.lines[span.line - 1 : span.end_line]
-        if not rows:
-            return ""
-        if len(rows) == 1:
-            return rows[0][span.column : span.end_column]
-        middle = [row.strip() for row in rows[1:-1]]
-        return " ".join([rows[0][span.column :].strip(), *middle, rows[-1][: span.end_column].strip()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,25 +103,23 @@ def _locate(text: KernelText, analysis: LaunchAnalysis, violation: Violation) ->
     code = _CODE_OF_USE[obligation.use]
     if isinstance(node, Argument) and loop is None:
         code = "KS301"
-        observer = obligation.observer if _through_shapes(obligation.node) is node else obligation.node
+        observer = obligation.observer if through_shapes(obligation.node) is node else obligation.node
         span = observer.span if observer is not None else node.span
         return _Located(code, span, node.name, node.type.name, violation, analysis)
-    if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and isinstance(node.type, ScalarType):
-        if node.type.bits < node.operand.type.bits and not node.implicit:
-            code = "KS102"
+    if isinstance(node, Cast) and not node.implicit and _narrows(node):
+        code = "KS102"
     if loop is None and isinstance(node, LoopCounter):
         loop = analysis.program.loops[node.loop]
     if loop is not None:
         span = loop.span
         return _Located("KS202", span, text.slice(span), obligation.type.name, violation, analysis)
-    node = _through_shapes(node)
+    node = through_shapes(node)
     return _Located(code, node.span, text.slice(node.span), node.type.name, violation, analysis)
 
 
-def _through_shapes(node: Node) -> Node:
-    while isinstance(node, ExpandDims | Broadcast | Permute):
-        node = node.operand
-    return node
+def _narrows(node: Cast) -> bool:
+    source, target = node.operand.type, node.type
+    return isinstance(source, ScalarType) and isinstance(target, ScalarType) and target.bits < source.bits
 
 
 def _locate_grid(text: KernelText, analysis: LaunchAnalysis, violation: Violation) -> _Located:
@@ -171,10 +127,7 @@ def _locate_grid(text: KernelText, analysis: LaunchAnalysis, violation: Violatio
     assert grid is not None
     spans = analysis.program.program_id_spans
     span = spans.get(grid.axis if grid.axis is not None else 0) or _definition_span(text, analysis.program.name)
-    if grid.argument is not None:
-        expression = grid.argument
-    else:
-        expression = analysis.model.space.text(grid.value)
+    expression = grid.argument if grid.argument is not None else analysis.model.space.text(grid.value)
     type_ = grid.type.value if grid.type is not None else "uint32_t" if grid.axis is not None else "int"
     return _Located(grid.code, span, expression, type_, violation, analysis)
 
@@ -211,7 +164,7 @@ def _unsafe(kernel: str, text: KernelText, unsafe: list[_Located], group: list[_
         consequence=consequence,
         smallest_trigger_bytes=min(o.violation.trigger.bytes_used for o in unsafe if o.violation.trigger),
         launch_indices=tuple(sorted({o.analysis.launch.index for o in group})),
-        tree=_tree(text, violation.requirement, analysis),
+        tree=range_tree(text, violation.requirement, analysis),
         explanation=_explanation(best, code, witness, consequence),
     )
 
@@ -433,13 +386,19 @@ def _float_notes(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysi
     return list(notes.values())
 
 
+def _made_float(node: Cast) -> bool:
+    source, target = node.operand.type, node.type
+    if not isinstance(source, ScalarType) or not isinstance(target, ScalarType):
+        return False
+    return source.is_integer and not target.is_integer and target.bits < 64
+
+
 def _integer_made_float(node: Node, depth: int = 0) -> Cast | None:
     """The conversion of an integer to a float below a float-to-integer conversion."""
     if depth > 60:
         return None
-    if isinstance(node, Cast) and isinstance(node.operand.type, ScalarType) and node.operand.type.is_integer:
-        if isinstance(node.type, ScalarType) and not node.type.is_integer and node.type.bits < 64:
-            return node
+    if isinstance(node, Cast) and _made_float(node):
+        return node
     for child in operands(node):
         found = _integer_made_float(child, depth + 1)
         if found is not None:
@@ -447,78 +406,7 @@ def _integer_made_float(node: Node, depth: int = 0) -> Cast | None:
     return None
 
 
-# -- proofs and trees -----------------------------------------------------------------------------------------------
-
-
-def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
-    """The tightest bound of a safe launch: the expression that comes nearest to the limit of its type."""
-    best: tuple[float, Proof] | None = None
-    memory = () if analysis.model.memory is None else (analysis.model.memory,)
-    for requirement in analysis.collected.requirements:
-        obligation = requirement.obligation
-        obligation.space.set_box(analysis.box)
-        bounds = obligation.space.upper_bounds(obligation.exact)
-        if not bounds:
-            continue
-        claims = Claim(obligation.space, tuple(bounds[:6]), obligation.maximum)
-        bound = min(bounds[:6], key=lambda b: (Claim(obligation.space, (b,), 0).largest(memory) or 0, len(b.terms)))
-        value = claims.largest(memory)
-        if value is None:
-            continue
-        share = value / obligation.maximum if obligation.maximum else 0.0
-        if best is None or share > best[0]:
-            node = _through_shapes(obligation.node)
-            best = share, Proof(
-                text.slice(node.span), text.location(node.span), obligation.type.name,
-                obligation.space.text(bound), value, obligation.maximum,
-            )  # fmt: skip
-    return best[1] if best is not None else None
-
-
-def _tree(text: KernelText, requirement: RequirementClaims | None, analysis: LaunchAnalysis) -> RangedNode | None:
-    if requirement is None or requirement.requirement.evaluator is None:
-        return None
-    obligation = requirement.requirement.obligation
-    obligation.space.set_box(analysis.box)
-    return _ranged(text, requirement.requirement.evaluator, obligation.node, obligation.coordinates, analysis.model, 0)
-
-
-def _ranged(
-    text: KernelText, evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], model: LaunchModel,
-    depth: int,
-) -> RangedNode:  # fmt: skip
-    from kernelscope.audit.evaluation import operand_coordinates
-
-    while isinstance(node, ExpandDims | Broadcast | Permute):
-        node, coordinates = node.operand, operand_coordinates(node, coordinates)
-    low, high = _value_range(evaluator, node, coordinates, tight=depth < 2)
-    fits = True
-    if isinstance(node.type, ScalarType) and node.type.is_integer:
-        fits = low is not None and high is not None and node.type.minimum <= low and high <= node.type.maximum
-    below: tuple[RangedNode, ...] = ()
-    if depth < 5 and isinstance(node, Binary | Cast) and isinstance(node.type, ScalarType) and node.type.is_integer:
-        parts = operands(node)
-        if not (isinstance(node, Binary) and node.operator in (BinaryOperator.AND, BinaryOperator.OR)):
-            below = tuple(_ranged(text, evaluator, part, coordinates, model, depth + 1) for part in parts)
-    return RangedNode(text.slice(node.span), node.type.name, low, high, fits, below)
-
-
-def _value_range(
-    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], *, tight: bool
-) -> tuple[int | None, int | None]:
-    """The range of a node's exact value; `tight` keeps terms correlated, which takes longer."""
-    try:
-        value = evaluator.value(node, coordinates)
-    except (NeedsCase, KeyError):
-        return None, None
-    low, high = (floor(end) for end in evaluator.space.range_of(value))
-    if tight:
-        high = min([high, *(evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:4])])
-        low = max([low, *(-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:4])])
-    return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
-
-
 def finding_id(kernel: str, code: str, expression: str, line: str) -> str:
     """A stable identity: the same kernel text and expression give the same id, whatever the line number."""
-    digest = sha256("\0".join((kernel, code, expression, line.strip())).encode()).hexdigest()
+    digest = sha256(f"{kernel}\0{code}\0{expression}\0{line.strip()}".encode()).hexdigest()
     return f"{code}-{digest[:10]}"

@@ -68,10 +68,10 @@ class HostReader:
             case HostSelect():
                 return self._select(expression)
             case HostCast(operand, type_):
-                value = self.read(operand)
+                result = self.read(operand)
                 if type_ is not HostType.PYTHON:
-                    self.conversions.append(HostConversion(value, type_, operand))
-                return value
+                    self.conversions.append(HostConversion(result, type_, operand))
+                return result
             case HostUnknown():
                 return self._unknown(expression)
 

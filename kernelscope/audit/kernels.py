@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from kernelscope.audit.findings import KernelText
+from kernelscope.audit.kernel_text import KernelText
 from kernelscope.audit.results import KernelSource
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.host_arithmetic import substitute

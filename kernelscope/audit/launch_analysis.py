@@ -116,9 +116,7 @@ class LaunchAnalyser:
         for requirement in self.result.requirements:
             if requirement.rule:
                 self.result.rules.add(BUFFER_RULE)
-            if requirement.missing is not None:
-                self._judge(requirement.claims, requirement, None)
-            elif not self.prover.proves(requirement.claims, self.box):
+            if requirement.missing is not None or not self.prover.proves(requirement.claims, self.box):
                 self._judge(requirement.claims, requirement, None)
         self.prover = self.grid_prover
         for grid in self.result.grids:
@@ -244,7 +242,7 @@ class LaunchAnalyser:
             return high
         if not self._in_memory({**others, number: low}):
             return low - 1
-        first, step = self.model.steps.get(number, (low, 1))
+        step = self.model.steps.get(number, (low, 1))[1]
         good, bad = 0, (high - low) // step
         while bad - good > 1:
             middle = (good + bad) // 2
@@ -305,7 +303,7 @@ class LaunchAnalyser:
         result: dict[str, int | None] = {}
         names = self.model.symbol_names
         for number in self._relevant(claims):
-            low, high = self.box[number]
+            low = self.box[number][0]
             declared = {s.name: s.maximum for s in self.symbols}
             others_bounded = all(
                 declared.get(names.get(n, "")) is not None or r[0] == r[1] for n, r in self.box.items() if n != number

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kernelscope.audit import conditions
+from kernelscope.audit import conditions, iterations
 from kernelscope.audit.conditions import Literal
-from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obligation, Use, operand_coordinates
+from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obligation, Use, fork, operand_coordinates
 from kernelscope.audit.host import LaunchModel
 from kernelscope.bounds.polynomial import Polynomial
-from kernelscope.bounds.space import LARGEST_SIZE, Space
-from kernelscope.triton_source.operands import operands
+from kernelscope.bounds.space import LARGEST_SIZE
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Absolute,
@@ -38,6 +37,7 @@ from kernelscope.triton_source.index_program import (
     ProgramId,
     Where,
 )
+from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import PointerType, ScalarType
 
 _MOST_CASES = 64
@@ -125,7 +125,7 @@ class Collector:
 
             def add(context: Evaluator) -> None:
                 for loop in loops:
-                    context.iteration(loop)
+                    iterations.iteration(context, loop)
                 if conditions.assume(context, facts):
                     result.append(context)
 
@@ -136,19 +136,20 @@ class Collector:
         """Run `action`; where it meets an undecided condition, run it again with the condition true and with it false."""
         try:
             action(evaluator)
-        except NeedsCase as case:
+        except NeedsCase as undecided:
+            condition, where = undecided.condition, undecided.coordinates
             self._cases += 1
             if self._cases > _MOST_CASES:
                 if access is not None:
                     self.result.too_many_cases.append(access)
                 return
-            self._in_cases(evaluator, lambda e: conditions.observe(e, case.condition, case.coordinates), access)
+            self._in_cases(evaluator, lambda e: conditions.observe(e, condition, where), access)
             self._drain(evaluator, access)
             for truth in (True, False):
                 branch = fork(evaluator)
-                facts = list(conditions.literals(case.condition, case.coordinates, truth))
+                facts = list(conditions.literals(condition, where, truth))
                 feasible = conditions.assume(branch, facts)
-                branch.decide(case.condition, case.coordinates, truth)
+                branch.decide(condition, where, truth)
                 if feasible:
                     self._in_cases(branch, action, access)
                 self._drain(branch, access)
@@ -387,7 +388,7 @@ class Collector:
         assert loop.start is not None and loop.end is not None and loop.step is not None
         evaluator.use = Use.LOOP
         start, end, step = (evaluator.observe(n, (), None) for n in (loop.start, loop.end, loop.step))
-        trips = evaluator.trip_count(loop)
+        trips = iterations.trip_count(evaluator, loop)
         if evaluator.space.sign_range(step)[1] <= -1:  # triton runs it upwards from the end
             start, end, step = end, start, -step
         last = start + step * trips if trips is not None else end + step
@@ -403,19 +404,4 @@ class Collector:
         evaluator.use = Use.ADDRESS
 
 
-def fork(evaluator: Evaluator) -> Evaluator:
-    """An independent context that starts with everything known in this one."""
-    copy = Evaluator(evaluator.program, evaluator.model, evaluator.space.fork())
-    copy.use = evaluator.use
-    copy.unfollowed = dict(evaluator.unfollowed)
-    copy.loaded_atoms = dict(evaluator.loaded_atoms)
-    copy.loop_atoms = dict(evaluator.loop_atoms)
-    copy.program_atoms = dict(evaluator.program_atoms)
-    copy.lane_atoms = dict(evaluator.lane_atoms)
-    copy._values = dict(evaluator._values)
-    copy._seen = set(evaluator._seen)
-    copy._truths = dict(evaluator._truths)
-    return copy
-
-
-__all__ = ["Collected", "Collector", "Requirement", "Space", "fork"]
+__all__ = ["Collected", "Collector", "Requirement", "fork"]

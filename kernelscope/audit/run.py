@@ -8,16 +8,18 @@ from pathlib import Path
 
 from kernelscope.artifact import open_artifact
 from kernelscope.artifact.contents import Artifact, Damage, Model, SourceFile, SourceRole
-from kernelscope.audit.findings import KernelText, finding_id, findings_of, proof_of, unknown_at
+from kernelscope.audit.evidence import proof_of
+from kernelscope.audit.findings import finding_id, findings_of, unknown_at
+from kernelscope.audit.kernel_text import KernelText
 from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable, Unreadable
-from kernelscope.audit.launch_analysis import NO_LIMIT, LaunchAnalyser, LaunchAnalysis, full_ranges
+from kernelscope.audit.launch_analysis import LaunchAnalyser, LaunchAnalysis, full_ranges
 from kernelscope.audit.results import (
     ArtifactResult,
     Assumptions,
     AuditResult,
-    BoundsResult,
     Finding,
     KernelResult,
+    KernelSource,
     Location,
     ModelResult,
     Proof,
@@ -27,7 +29,7 @@ from kernelscope.audit.results import (
     Verdict,
     verdict_of,
 )
-from kernelscope.bounds.space import LARGEST_SIZE, Range
+from kernelscope.bounds.space import Range
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import (
     BoundOrigin,
@@ -197,7 +199,7 @@ class _ArtifactAuditor:
             notes.extend(wrapper.notes)
             results, safe = self._wrapper(wrapper, named, facts.model)
             kernels.extend(results)
-            _keep_least(largest, safe)
+            keep_least(largest, safe)
         findings = [self._damage(d) for d in facts.model.damaged]
         findings += [self._damage(Damage(d.position.file, d.what)) for d in facts.damaged]
         kernels.extend(self._orphan(source) for source in facts.orphans)
@@ -250,7 +252,7 @@ class _ArtifactAuditor:
                 case Readable():
                     result, safe = self._kernel(reader, kernel, launches, symbols, ranges)
                     results.append(result)
-                    _keep_least(largest, safe)
+                    keep_least(largest, safe)
         return results, largest
 
     def _kernel(
@@ -269,14 +271,14 @@ class _ArtifactAuditor:
             for analysis in self._analyses(choice, symbols, ranges):
                 analyses.append(analysis)
                 for violation in analysis.violations:
-                    _keep_least(largest, violation.largest_safe)
+                    keep_least(largest, violation.largest_safe)
                 if not analysis.violations:
                     proof = proof_of(kernel.text, analysis)
                     proofs.extend([proof] if proof is not None else [])
         findings = findings_of(name, kernel.text, analyses)
         for finding in findings:
             if isinstance(finding, UnsafeFinding):
-                _keep_least(largest, finding.largest_safe)
+                keep_least(largest, finding.largest_safe)
         verdict = min((verdict_of(f) for f in findings), default=Verdict.SAFE)
         proofs = sorted(set(proofs), key=lambda p: -p.largest_value / max(1, p.limit))[:1]
         result = KernelResult(
@@ -305,13 +307,12 @@ class _ArtifactAuditor:
         return KernelResult(embedded.name, Verdict.UNKNOWN, None, (), (finding,), (), text.source)
 
 
-def _source(embedded: EmbeddedKernel):  # type: ignore[no-untyped-def]
-    from kernelscope.audit.results import KernelSource
-
+def _source(embedded: EmbeddedKernel) -> KernelSource:
     return KernelSource(embedded.name, embedded.source, embedded.file, embedded.first_line, embedded.indent)
 
 
-def _keep_least(largest: dict[str, int | None], found: Mapping[str, int | None]) -> None:
+def keep_least(largest: dict[str, int | None], found: Mapping[str, int | None]) -> None:
+    """Merge limits by size: the least one counts, None is no limit."""
     for name, value in found.items():
         known = largest.get(name)
         if name not in largest or known is None:
@@ -364,93 +365,4 @@ def _index_width(choice: ProgramChoice) -> int | None:
     return min(widths, default=None)
 
 
-# -- bounds -----------------------------------------------------------------------------------------------------------
-
-
-def largest_safe_sizes(
-    path: str,
-    *,
-    fixed: Mapping[str, int] | None = None,
-    device_memory: int | None = None,
-    launch_file: str | None = None,
-) -> BoundsResult:
-    """The largest safe value of every free symbol, each with the others fixed as given or at their minimum; declared
-    upper bounds do not count. Raises KernelscopeError for an unreadable artifact or an unknown name."""
-    fixed = dict(fixed or {})
-    artifact = open_artifact(path)
-    largest: dict[str, int | None] = {}
-    unknown: dict[str, str] = {}
-    known: set[str] = set()
-    for model in artifact.models:
-        facts = read_model(model, launch_file)
-        for part in facts.damaged:
-            raise KernelscopeError(part.what, where=part.position.file, try_this="the package is damaged; rebuild it")
-        for wrapper in facts.wrappers:
-            known |= {s.name for s in wrapper.symbols} | {s.source for s in wrapper.symbols}
-            _wrapper_bounds(wrapper, KernelReader(model.binaries), fixed, device_memory, largest, unknown)
-    for name in fixed:
-        if name not in known:
-            raise KernelscopeError(
-                f"no size is called {name}", where=path, try_this=f"known are {', '.join(sorted(known)) or 'none'}"
-            )
-    return BoundsResult(fixed, {n: v for n, v in largest.items() if n not in unknown}, unknown)
-
-
-def _wrapper_bounds(
-    wrapper: WrapperFacts, reader: KernelReader, fixed: Mapping[str, int], device_memory: int | None,
-    largest: dict[str, int | None], unknown: dict[str, str],
-) -> None:  # fmt: skip
-    sources = {k.launcher_name: k for k in wrapper.kernels} | {k.name: k for k in wrapper.kernels}
-    values = {s.name: fixed.get(s.name, fixed.get(s.source)) for s in wrapper.symbols}
-    free = [s for s in wrapper.symbols if values[s.name] is None]
-    for symbol in free:
-        ranges: dict[str, Range] = {}
-        for other in wrapper.symbols:
-            value = values[other.name]
-            least = other.minimum or 0
-            if other is symbol:
-                ranges[other.name] = (least, NO_LIMIT - 1)
-            else:
-                ranges[other.name] = (value, value) if value is not None else (least, least)
-        best: int | None = None
-        for launch in wrapper.launches:
-            found, problem = _launch_bound(reader, sources, launch, wrapper.symbols, symbol, ranges, device_memory)
-            if problem is not None:
-                unknown.setdefault(symbol.name, problem)
-            if found is not None:
-                best = found if best is None else min(best, found)
-        _keep_least(largest, {symbol.name: best})
-
-
-def _launch_bound(
-    reader: KernelReader, sources: Mapping[str, EmbeddedKernel], launch: Launch, symbols: Sequence[Symbol],
-    symbol: Symbol, ranges: Mapping[str, Range], device_memory: int | None,
-) -> tuple[int | None, str | None]:  # fmt: skip
-    embedded = sources.get(launch.launcher_name) or sources.get(launch.kernel)
-    kernel = reader.read(embedded) if embedded is not None else None
-    if not isinstance(kernel, Readable):
-        return None, f"the source of {launch.kernel} cannot be read"
-    try:
-        choice = reader.programs(kernel, launch)
-    except KernelscopeError as error:
-        return None, error.what
-    best: int | None = None
-    problem: str | None = None
-    for program, blocked in zip(choice.programs, choice.launches, strict=True):
-        analyser = LaunchAnalyser(program, blocked, symbols, ranges, device_memory)
-        if program.compile_errors:
-            return ranges[symbol.name][0] - 1, None
-        if program.unmodelled:
-            problem = program.unmodelled[0].detail
-        for node in analyser.result.collected.opaque_nodes.values():
-            problem = node.detail
-        for requirement in analyser.unbounded():
-            assert requirement.missing is not None
-            problem = requirement.missing[1]
-        found = analyser.safe_up_to(symbol.name)
-        if found is not None:
-            best = found if best is None else min(best, found)
-    return best, problem
-
-
-__all__ = ["DEFAULT_DEVICE_MEMORY", "LARGEST_SIZE", "audit", "largest_safe_sizes"]
+__all__ = ["DEFAULT_DEVICE_MEMORY", "ModelFacts", "audit", "read_model"]

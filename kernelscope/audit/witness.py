@@ -14,7 +14,9 @@ from itertools import islice, product
 from kernelscope.audit import conditions
 from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
+from kernelscope.audit.fault import faulty_operation, is_live
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
+from kernelscope.audit.index_targets import index_targets, linear_part
 from kernelscope.audit.obligations import Requirement
 from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator
 from kernelscope.audit.results import Consequence
@@ -25,7 +27,6 @@ from kernelscope.triton_source.index_program import Access, IndexProgram, Node
 from kernelscope.triton_source.scalar_types import ScalarType
 
 _MOST_CANDIDATES = 3000
-_TARGETS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class WitnessSearch:
         assert access is not None
         try:
             exact = PointEvaluator(self.program, self._point(values), wrapping=False)
-            return _live(exact, access, self._access_lanes(values))
+            return is_live(exact, access, self._access_lanes(values))
         except (NotEvaluable, RecursionError):
             return False
 
@@ -188,7 +189,7 @@ class WitnessSearch:
             taken |= base.atoms()
             top = self._top(base, ranges)
             if top is not None and top >= 0:
-                result.append((base, _targets(top, sorted(found[base]), sorted(limits.get(base, ())))))
+                result.append((base, index_targets(top, sorted(found[base]), sorted(limits.get(base, ())))))
         return result
 
     def _top(self, base: Polynomial, ranges: Mapping[int, tuple[int, int]]) -> int | None:
@@ -223,15 +224,15 @@ class WitnessSearch:
                     if pair is not None:
                         divisor = max(1, int(self.space.range_of(pair[1])[1]))
                         if pair is atom.remainder:
-                            limits.setdefault(_linear(pair[0], self.space, ranges), set()).add(
+                            limits.setdefault(linear_part(pair[0], self.space, ranges), set()).add(
                                 (divisor, int(self.space.range_of_atom(n)[1]))
                             )
                         self._collect_bases(
                             pair[0], ranges, found, limits, tuple(dict.fromkeys((*periods, *(p * divisor for p in periods))))
                         )
                 for part in (atom.extremes or ())[:2]:
-                    self._collect_bases(part, ranges, found, limits, periods)  # type: ignore[arg-type]
-        base = _linear(polynomial, self.space, ranges)
+                    self._collect_bases(part, ranges, found, limits, periods)
+        base = linear_part(polynomial, self.space, ranges)
         if base.terms:
             found.setdefault(base, set()).update(p for p in periods if p > 1)
 
@@ -290,7 +291,7 @@ class WitnessSearch:
         consequence = self._first_effect(exact, machine, values, lanes)
         if consequence is None:
             return None
-        node, shown, shown_wrong = _shown(exact, machine, obligation.node, lanes)
+        node, shown, shown_wrong = faulty_operation(exact, machine, obligation.node, lanes)
         return Failure(
             point.program_id,
             self._access_lanes(values) if self.requirement.access is not None else lanes,
@@ -314,7 +315,7 @@ class WitnessSearch:
         )
 
     def _loaded_names(self, loaded: Mapping[int, int]) -> dict[str, int]:
-        return {self.evaluator._base_of(access) or f"load {access}": value for access, value in loaded.items()}
+        return {self.evaluator.base_of(access) or f"load {access}": value for access, value in loaded.items()}
 
     def _runs(self, exact: PointEvaluator, iterations: Mapping[int, int], values: Mapping[int, int]) -> bool:
         """Does the exact program reach this point: iterations within their loops, assertions and declared values kept?"""
@@ -349,7 +350,7 @@ class WitnessSearch:
         if access is None:
             return False
         index = next(i for i, a in enumerate(self.program.accesses) if a is access)
-        base = self.evaluator._base_of(index)
+        base = self.evaluator.base_of(index)
         extent = self.model.extents.get(base) if base is not None else None
         if extent is None:
             return False
@@ -381,7 +382,7 @@ class WitnessSearch:
     ) -> Consequence | None:
         use = self.requirement.obligation.use
         here = self._access_lanes(values)
-        live, machine_live = _live(exact, access, here), _live(machine, access, here)
+        live, machine_live = is_live(exact, access, here), is_live(machine, access, here)
         if not live and not machine_live:
             return None
         if use is Use.VALUE:
@@ -395,7 +396,7 @@ class WitnessSearch:
 
     def _outside(self, access: Access, offset: int) -> bool:
         index = next(i for i, a in enumerate(self.program.accesses) if a is access)
-        base = self.evaluator._base_of(index)
+        base = self.evaluator.base_of(index)
         extent = self.model.extents.get(base) if base is not None else None
         return offset < 0 or (extent is not None and offset >= self._number(extent))
 
@@ -409,113 +410,3 @@ class WitnessSearch:
             except NotEvaluable:
                 continue
         return None
-
-
-def _live(evaluator: PointEvaluator, access: Access, lanes: tuple[int, ...]) -> bool:
-    """Is a lane live? A condition on floating-point data counts as possible."""
-    for guard in access.guards:
-        if not _holds(evaluator, guard, ()):
-            return False
-    return access.mask is None or _holds(evaluator, access.mask, lanes)
-
-
-def _holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -> bool:
-    from kernelscope.triton_source.index_program import Binary, BinaryOperator, Broadcast, ExpandDims, Permute
-
-    match condition:
-        case Binary(BinaryOperator.AND, left, right) if condition.type.bits == 1:
-            return _holds(evaluator, left, lanes) and _holds(evaluator, right, lanes)
-        case ExpandDims() | Broadcast() | Permute():
-            from kernelscope.audit.point import inner_lanes
-
-            return _holds(evaluator, condition.operand, inner_lanes(condition, lanes))
-        case _:
-            try:
-                return bool(evaluator.value(condition, lanes))
-            except NotEvaluable:
-                return True
-
-
-def _shown(
-    exact: PointEvaluator, machine: PointEvaluator, node: Node, lanes: tuple[int, ...]
-) -> tuple[Node, int, int]:
-    """The innermost faulty operation; of an equality, that of the operand that wraps."""
-    from kernelscope.triton_source.index_program import COMPARISONS, Binary
-
-    if isinstance(node, Binary) and node.operator in COMPARISONS:
-        for side in (node.left, node.right):
-            if exact.value(side, lanes) != machine.value(side, lanes):
-                return innermost(exact, machine, side, lanes)
-    return innermost(exact, machine, node, lanes)
-
-
-def innermost(
-    exact: PointEvaluator, machine: PointEvaluator, node: Node, lanes: tuple[int, ...]
-) -> tuple[Node, int, int]:
-    """The deepest operation inside `node` whose exact value already leaves its type, following the chain of
-    additions, subtractions, multiplications and same-width conversions; with its exact and wrapped value."""
-    from kernelscope.audit.evaluation import RING
-    from kernelscope.audit.point import inner_lanes
-    from kernelscope.triton_source.index_program import Argument, Binary, Broadcast, Cast, ExpandDims, Negate, Permute
-
-    here = (node, exact.value(node, lanes), machine.value(node, lanes))
-    children: list[tuple[Node, tuple[int, ...]]] = []
-    match node:
-        case Binary(operator, left, right) if operator in RING:
-            children = [(left, lanes), (right, lanes)]
-        case Negate(operand):
-            children = [(operand, lanes)]
-        case Cast(operand) if isinstance(operand.type, ScalarType) and operand.type.is_integer:
-            children = [(operand, lanes)]
-        case ExpandDims() | Broadcast() | Permute():
-            children = [(node.operand, inner_lanes(node, lanes))]
-        case _:
-            pass
-    for child, child_lanes in children:
-        if not isinstance(child.type, ScalarType) or not child.type.is_integer:
-            continue
-        try:
-            value = exact.value(child, child_lanes)
-        except NotEvaluable:
-            continue
-        if not child.type.minimum <= value <= child.type.maximum and not isinstance(child, Argument):
-            return innermost(exact, machine, child, child_lanes)
-    for child, child_lanes in children:
-        if isinstance(child, Argument) and isinstance(child.type, ScalarType):
-            value = exact.value(child, child_lanes)
-            if not child.type.minimum <= value <= child.type.maximum:
-                return child, value, machine.value(child, child_lanes)
-    return here
-
-
-def _linear(polynomial: Polynomial, space: Space, ranges: Mapping[int, tuple[int, int]]) -> Polynomial:
-    """The part of a polynomial that is linear in free atoms, sizes replaced by their values; empty unless all its
-    coefficients have one sign."""
-    terms: dict[tuple[int, ...], int] = {}
-    for monomial, coefficient in polynomial.terms.items():
-        inner = [n for n in monomial if not space.atoms[n].of_sizes]
-        if len(inner) != 1 or inner[0] not in ranges:
-            continue
-        factor = coefficient
-        for n in monomial:
-            if n != inner[0]:
-                factor *= space.range_of_atom(n)[1]
-        terms[inner[0],] = terms.get((inner[0],), 0) + int(factor)
-    sign = 1 if terms and max(terms.values(), key=abs) > 0 else -1
-    linear = Polynomial({m: c * sign for m, c in terms.items() if c})
-    return linear if all(c > 0 for c in linear.terms.values()) else Polynomial({})
-
-
-def _targets(top: int, periods: list[int], residues: list[tuple[int, int]]) -> list[int]:
-    """Index values worth trying: the last one, the last one with the largest live remainder of each divisor, and the last
-    and first of the last full period of each divisor."""
-    found: dict[int, None] = {top: None}
-    for period, residue in residues:
-        if 0 <= residue <= top:
-            found[(top - residue) // period * period + residue] = None
-    for period in periods:
-        for value in ((top + 1) // period * period - 1, top // period * period, top - period, top // period * period - period):
-            if 0 <= value <= top:
-                found[value] = None
-    found[0] = None
-    return list(found)[:_TARGETS]

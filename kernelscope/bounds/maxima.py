@@ -73,14 +73,13 @@ class Maxima:
     def _variant(self, polynomial: Polynomial) -> _Variant:
         scale = lcm(*(Fraction(c).denominator for c in polynomial.terms.values()), 1)
         terms = tuple((int(c * scale), m) for m, c in polynomial.terms.items())
-        corner: list[tuple[int, bool]] | None = []
+        corner: list[tuple[int, bool]] = []
         for number in sorted(polynomial.atoms()):
             low, high = self.space.sign_range(polynomial.derivative(number))
             if low < 0 < high:
-                corner = None
-                break
+                return _Variant(polynomial, scale, terms, None)
             corner.append((number, low >= 0))
-        return _Variant(polynomial, scale, terms, None if corner is None else tuple(corner))
+        return _Variant(polynomial, scale, terms, tuple(corner))
 
     def _replaced(self, polynomial: Polynomial) -> list[Polynomial]:
         """The polynomial with its newest quotient (or extreme) replaced by what bounds it."""

@@ -173,7 +173,7 @@ class Space:
         for scale, bound in atom.scaled_uppers:
             most, least = self.range_of(bound)[1], self.range_of(scale)[0]
             if least >= 1 and 0 <= most < UNBOUNDED:
-                high = min(high, floor(most / least) if not isinstance(most, int) else most // least)
+                high = min(high, floor(most // least))
         self._ranges[number] = (low, high)
         return low, high
 
@@ -325,7 +325,7 @@ class Space:
     def divide(self, numerator: Polynomial, denominator: Polynomial) -> Polynomial | None:
         """floor(numerator / denominator) as a polynomial, through a new atom where it does not simplify; None unless
         the denominator is at least 1. Terms that divide exactly come out first: `(s10*s25 - 1) // s25` is `s10 - 1`."""
-        least, most = self.range_of(denominator)
+        least = self.range_of(denominator)[0]
         if least < 1:
             return None
         value = denominator.constant_value

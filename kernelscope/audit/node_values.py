@@ -1,0 +1,307 @@
+"""Exact values of nodes, one function a kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kernelscope.audit import iterations
+from kernelscope.audit.coordinates import Coordinates, operand_coordinates
+from kernelscope.audit.host import extreme_atom
+from kernelscope.bounds.polynomial import Polynomial
+from kernelscope.triton_source.index_program import (
+    COMPARISONS,
+    Absolute,
+    Arange,
+    Argument,
+    Binary,
+    BinaryOperator,
+    Broadcast,
+    Carried,
+    Cast,
+    Constant,
+    ExpandDims,
+    Invert,
+    Loaded,
+    LoopCounter,
+    Negate,
+    Node,
+    NumPrograms,
+    Opaque,
+    Permute,
+    ProgramId,
+    Reduce,
+    UnknownReason,
+    Where,
+)
+from kernelscope.triton_source.scalar_types import ScalarType
+
+if TYPE_CHECKING:
+    from kernelscope.audit.evaluation import Evaluator
+
+RING = frozenset({BinaryOperator.ADD, BinaryOperator.SUBTRACT, BinaryOperator.MULTIPLY})
+
+
+def constant(e: Evaluator, node: Constant, coordinates: Coordinates) -> Polynomial:
+    return Polynomial.constant(int(node.value)) if isinstance(node.value, int) else e.typed_atom(node)
+
+
+def argument(e: Evaluator, node: Argument, coordinates: Coordinates) -> Polynomial:
+    value = e.model.arguments.get(node.name)
+    if value is not None:
+        return value
+    atom = e.typed_atom(node)
+    number = next(iter(atom.atoms()))
+    e.space.atoms[number].name = node.name
+    e.unfollowed[number] = (UnknownReason.MISSING_FACT, f"the value of argument {node.name} is not known")
+    return atom
+
+
+def program_id(e: Evaluator, node: ProgramId, coordinates: Coordinates) -> Polynomial:
+    return e.program_id(node.axis)
+
+
+def num_programs(e: Evaluator, node: NumPrograms, coordinates: Coordinates) -> Polynomial:
+    return e.model.grid[node.axis]
+
+
+def arange(e: Evaluator, node: Arange, coordinates: Coordinates) -> Polynomial:
+    return coordinates[0].plus(node.start)
+
+
+def loaded(e: Evaluator, node: Loaded, coordinates: Coordinates) -> Polynomial:
+    if not isinstance(node.type, ScalarType) or not node.type.is_integer:
+        return e.typed_atom(node)
+    low, high = node.type.minimum, node.type.maximum
+    atom = e.space.new_atom("loaded value", low, high)
+    e.loaded_atoms[atom.number] = (node.access, coordinates)
+    base = e.base_of(node.access)
+    values = e.model.values.get(base) if base is not None else None
+    if values is not None:
+        atom.lowers.append(values[0])
+        atom.uppers.append(values[1])
+    else:
+        detail = f"values of {base}" if base else "a loaded value"
+        e.unfollowed[atom.number] = (UnknownReason.MISSING_FACT, f"the range of {detail} is not known")
+    return Polynomial.atom(atom.number)
+
+
+def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
+    operator = node.operator
+    if not node.type.is_integer or not isinstance(node.left.type, ScalarType) or not node.left.type.is_integer:
+        return e.typed_atom(node)
+    if operator in RING:
+        left, right = e.value(node.left, coordinates), e.value(node.right, coordinates)
+        if operator is BinaryOperator.ADD:
+            return left + right
+        return left - right if operator is BinaryOperator.SUBTRACT else left * right
+    if operator in COMPARISONS or node.type.bits == 1:
+        return boolean(e, node, coordinates)
+    if operator is BinaryOperator.SHIFT_LEFT:
+        amount = e.observe(node.right, coordinates, node).constant_value
+        if isinstance(amount, int) and 0 <= amount < 64:
+            return e.value(node.left, coordinates).scaled(1 << amount)
+        return e.typed_atom(node)
+    left, right = e.observe(node.left, coordinates, node), e.observe(node.right, coordinates, node)
+    match operator:
+        case BinaryOperator.FLOOR_DIVIDE:
+            return truncating(e, node, left, right, quotient=True)
+        case BinaryOperator.REMAINDER:
+            return truncating(e, node, left, right, quotient=False)
+        case BinaryOperator.SHIFT_RIGHT:
+            return shift_right(e, node, left, right)
+        case BinaryOperator.MINIMUM | BinaryOperator.MAXIMUM:
+            return extreme(e, left, right, operator is BinaryOperator.MINIMUM)
+        case BinaryOperator.AND:
+            return bitwise_and(e, node, left, right)
+        case _:
+            return bitwise_or(e, node, left, right)
+
+
+def boolean(e: Evaluator, node: Node, coordinates: Coordinates) -> Polynomial:
+    truth = e.truth(node, coordinates)
+    if truth is not None:
+        return Polynomial.constant(int(truth))
+    return Polynomial.atom(e.space.new_atom("condition", 0, 1).number)
+
+
+def truncating(e: Evaluator, node: Binary, left: Polynomial, right: Polynomial, *, quotient: bool) -> Polynomial:
+    """Division toward zero: the floor where both operands are known not to be negative."""
+    if e.lower_bound(left) >= 0:
+        divisor = positive(e, right)
+        result = e.space.divide(left, divisor) if quotient else e.space.remainder(left, divisor)
+        if result is not None:
+            return result
+    low, high = e.space.range_of(left)
+    reach = max(abs(low), abs(high))
+    if not quotient:
+        least, most = e.space.range_of(right)
+        reach = min(reach, max(abs(least), abs(most)) - 1)
+    lower = 0 if e.lower_bound(left) >= 0 and e.space.range_of(right)[0] >= 0 else -reach
+    atom = e.space.new_atom("quotient" if quotient else "remainder", lower, reach)
+    e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "a division whose operands may be negative or zero")
+    return Polynomial.atom(atom.number)
+
+
+def positive(e: Evaluator, divisor: Polynomial) -> Polynomial:
+    """The divisor, with a lower bound of 1 recorded where it can be proved and is not obvious."""
+    if e.space.range_of(divisor)[0] >= 1 or e.lower_bound(divisor) < 1:
+        return divisor
+    numbers = divisor.atoms()
+    if divisor.terms == {tuple(numbers): 1}:
+        atom = e.space.atoms[next(iter(numbers))]
+        atom.low = max(atom.low, 1)
+        e.space.forget()
+        return divisor
+    atom = e.space.new_atom("divisor", 1)
+    atom.of_sizes = e.space.is_of_sizes(divisor)
+    atom.uppers.append(divisor)
+    atom.lowers.append(divisor)
+    return Polynomial.atom(atom.number)
+
+
+def shift_right(e: Evaluator, node: Binary, left: Polynomial, right: Polynomial) -> Polynomial:
+    amount = right.constant_value
+    if isinstance(amount, int) and 0 <= amount < 64:
+        result = e.space.divide(left, Polynomial.constant(1 << amount))
+        if result is not None:
+            return result
+    return e.typed_atom(node)
+
+
+def extreme(e: Evaluator, left: Polynomial, right: Polynomial, least: bool) -> Polynomial:
+    low, high = e.space.range_of(left - right)
+    if low >= 0 or high <= 0:
+        return (right if low >= 0 else left) if least else (left if low >= 0 else right)
+    result = extreme_atom(e.space, left, right, least)
+    bounds = e.lower_bound(left), e.lower_bound(right)
+    atom = e.space.atoms[next(iter(result.atoms()))]
+    atom.low = max(atom.low, min(bounds) if least else max(bounds))
+    return result
+
+
+def bitwise_and(e: Evaluator, node: Binary, left: Polynomial, right: Polynomial) -> Polynomial:
+    for value, other in ((right.constant_value, left), (left.constant_value, right)):
+        if isinstance(value, int) and value >= 0 and (value & (value + 1)) == 0:
+            result = e.space.remainder(other, Polynomial.constant(value + 1))
+            if result is not None:
+                return result
+    a, b = e.lower_bound(left), e.lower_bound(right)
+    if a < 0 and b < 0:
+        return e.typed_atom(node)
+    atom = e.space.new_atom("bits", 0)
+    atom.uppers.extend(p for p, low in ((left, a), (right, b)) if low >= 0)
+    return Polynomial.atom(atom.number)
+
+
+def bitwise_or(e: Evaluator, node: Binary, left: Polynomial, right: Polynomial) -> Polynomial:
+    """| and ^ of non-negative values: at most their sum."""
+    if e.lower_bound(left) < 0 or e.lower_bound(right) < 0:
+        return e.typed_atom(node)
+    atom = e.space.new_atom("bits", 0)
+    atom.uppers.append(left + right)
+    return Polynomial.atom(atom.number)
+
+
+def negate(e: Evaluator, node: Negate, coordinates: Coordinates) -> Polynomial:
+    return -e.value(node.operand, coordinates) if node.type.is_integer else e.typed_atom(node)
+
+
+def invert(e: Evaluator, node: Invert, coordinates: Coordinates) -> Polynomial:
+    if node.type.bits == 1:
+        return boolean(e, node, coordinates)
+    if not node.type.is_integer:
+        return e.typed_atom(node)
+    return (-e.value(node.operand, coordinates)).plus(-1)
+
+
+def absolute(e: Evaluator, node: Absolute, coordinates: Coordinates) -> Polynomial:
+    if not node.type.is_integer:
+        return e.typed_atom(node)
+    operand = e.observe(node.operand, coordinates, node)
+    return extreme(e, operand, -operand, least=False)
+
+
+def cast(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial:
+    operand, target = node.operand, node.type
+    if not isinstance(operand.type, ScalarType) or not isinstance(target, ScalarType) or not target.is_integer:
+        return e.typed_atom(node)
+    if not operand.type.is_integer:
+        return from_float(e, node, coordinates)
+    if target.bits == 1 and operand.type.bits > 1:
+        e.observe(operand, coordinates, node)
+        return boolean(e, node, coordinates)
+    if target.bits > operand.type.bits:
+        return e.observe(operand, coordinates, node)
+    return e.value(operand, coordinates)
+
+
+def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial:
+    """An integer made from a float: non-negative where the float is; otherwise any value."""
+    assert isinstance(node.type, ScalarType)
+    e.float_conversions.append(node)
+    low = 0 if float_is_non_negative(e, node.operand, coordinates, 0) else node.type.minimum
+    atom = e.space.new_atom("index from a float", low, node.type.maximum)
+    e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
+    return Polynomial.atom(atom.number)
+
+
+def float_is_non_negative(e: Evaluator, node: Node, coordinates: Coordinates, depth: int) -> bool:
+    if depth > 40:
+        return False
+    match node:
+        case Constant(value):
+            return value >= 0
+        case Cast(operand):
+            if isinstance(operand.type, ScalarType) and operand.type.is_integer:
+                return e.lower_bound(e.observe(operand, coordinates, node)) >= 0
+            return float_is_non_negative(e, operand, coordinates, depth + 1)
+        case ExpandDims() | Broadcast() | Permute():
+            return float_is_non_negative(e, node.operand, operand_coordinates(node, coordinates), depth + 1)
+        case Binary(operator, left, right) if operator in (
+            BinaryOperator.ADD, BinaryOperator.MULTIPLY, BinaryOperator.TRUE_DIVIDE, BinaryOperator.MINIMUM,
+        ):  # fmt: skip
+            return all(float_is_non_negative(e, n, coordinates, depth + 1) for n in (left, right))
+        case Binary(BinaryOperator.MAXIMUM, left, right):
+            return any(float_is_non_negative(e, n, coordinates, depth + 1) for n in (left, right))
+        case _:
+            return False
+
+
+def where(e: Evaluator, node: Where, coordinates: Coordinates) -> Polynomial:
+    if not isinstance(node.type, ScalarType) or not node.type.is_integer:
+        return e.typed_atom(node)
+    return e.value(node.if_true if e.choose(node.condition, coordinates) else node.if_false, coordinates)
+
+
+def shaped(e: Evaluator, node: ExpandDims | Broadcast | Permute, coordinates: Coordinates) -> Polynomial:
+    return e.value(node.operand, operand_coordinates(node, coordinates))
+
+
+def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
+    if node.function not in ("max", "min") or not node.type.is_integer or node.axis is None:
+        return e.typed_atom(node)
+    inner = list(coordinates)
+    lane = e.space.new_atom("reduced lane", 0, max(0, node.operand.shape[node.axis] - 1))
+    inner.insert(node.axis, Polynomial.atom(lane.number))
+    operand = e.observe(node.operand, tuple(inner), node)
+    low, high = e.space.range_of(operand)
+    atom = e.space.new_atom(f"{node.function} over the block", int(low), int(high))
+    bounds = e.space.upper_bounds(operand)
+    atom.uppers.extend(bounds[:3])
+    return Polynomial.atom(atom.number)
+
+
+def opaque(e: Evaluator, node: Opaque, coordinates: Coordinates) -> Polynomial:
+    """Any value of the type. What it was computed from may wrap unseen, so that reading it leaves an unknown."""
+    if isinstance(node.type, ScalarType) and node.type.is_integer and node.type.bits > 1:
+        e.opaque_nodes.append(node)
+    return e.typed_atom(node)
+
+
+HANDLERS: dict[type, Callable[..., Polynomial]] = {
+    Constant: constant, Argument: argument, ProgramId: program_id, NumPrograms: num_programs, Arange: arange,
+    Binary: binary, Negate: negate, Invert: invert, Absolute: absolute, Cast: cast, Where: where, ExpandDims: shaped,
+    Broadcast: shaped, Permute: shaped, Reduce: reduce, Loaded: loaded, LoopCounter: iterations.loop_counter,
+    Carried: iterations.carried, Opaque: opaque,
+}  # fmt: skip
