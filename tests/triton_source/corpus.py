@@ -91,3 +91,22 @@ def case_kernels() -> tuple[Kernel, ...]:
         for path in sorted((ROOT / "tests" / "cases").glob("*_*.py")) if path.stem[0].isdigit()
         for declaration in read_declarations(path.read_text())
     )  # fmt: skip
+
+
+_USER_VALUES = {"BM": 32, "BN": 16, "BK": 16, "G": 8, "SMS": 132}
+
+
+@lru_cache(maxsize=1)
+def user_kernels() -> tuple[Kernel, ...]:
+    """The hand-written kernels of `user_kernels.py`, each with 32-bit and with mixed sizes."""
+    path = Path(__file__).with_name("user_kernels.py")
+    text = path.read_text()
+    found: list[Kernel] = []
+    for declaration in read_declarations(text):
+        runtime = [name for name in declaration.parameters if name not in declaration.constexpr_parameters]
+        blocks = {name: _USER_VALUES[name] for name in declaration.constexpr_parameters}
+        for number, wide in enumerate(((), ("M", "sam"), ("N", "sbk", "scm"))):
+            types = {n: "*fp32" if n in ("a", "b", "c") else "i64" if n in wide else "i32" for n in runtime}
+            facts = {"types": types, "constexpr": blocks}
+            found.append(Kernel(f"user_kernels:{declaration.name}-{number}", text, declaration, facts))
+    return tuple(found)

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from kernelscope.triton_source import build_index_program
-from tests.triton_source.corpus import Kernel, case_kernels, fixture_kernels
+from tests.triton_source.corpus import Kernel, case_kernels, fixture_kernels, user_kernels
 from tests.triton_source.inferred_operations import inferred_operations
 
 pytest.importorskip("triton")
 
 pytestmark = pytest.mark.torch
 
-_KERNELS = [*fixture_kernels(), *case_kernels()]
+_KERNELS = [*fixture_kernels(), *case_kernels(), *user_kernels()]
 _DOES_NOT_COMPILE = "19_literal_base_out_of_range"
 
 

@@ -45,7 +45,10 @@ def call(s: State, name: str, args: list[Value], kwargs: dict[str, Value]) -> Va
     if not operands:
         return Unknown(name)
     shape = nodes.align_all(s, operands[0], *operands[1:])[0].shape
-    return nodes.opaque(s, _result_type(short, operands), shape, name, operands)
+    kind = _result_type(short, operands)
+    if kind is INT1:  # the library gives an int32, which triton compares with 0
+        return nodes.cast(s, nodes.opaque(s, INT32, shape, name, operands), INT1)
+    return nodes.opaque(s, kind, shape, name, operands)
 
 
 def _result_type(short: str, operands: list[Node]) -> ScalarType:

@@ -17,11 +17,10 @@ def load(s: State, pointer: Value, mask: Value, other: Value) -> Value:
         return Unknown("a load through a pointer that is not followed")
     condition = _condition(s, mask)
     fallback = to_node(s, other)
-    if address.shape:
-        if condition is not None:
-            address, condition = nodes.align(s, address, condition)
-        if fallback is not None:
-            address, fallback = nodes.align(s, address, fallback)
+    if condition is not None:
+        address, condition = nodes.align(s, address, condition)
+    if fallback is not None:
+        address, fallback = nodes.align(s, address, fallback)
     element = nodes.pointer_element(address)
     stored = INT8 if element is INT1 else element
     if fallback is not None:
@@ -102,8 +101,6 @@ def _stored(s: State, value: Value, address: Node) -> Node:
 def _aligned(
     s: State, address: Node, value: Node, condition: Node | None
 ) -> tuple[Node, Node, Node | None]:
-    if not address.shape:
-        return address, value, condition
     shape = address.shape
     if condition is None:
         address, value = nodes.align(s, address, value)

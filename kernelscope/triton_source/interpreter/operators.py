@@ -141,7 +141,7 @@ def _scalar_operation(s: State, operator: BinaryOperator, left: Value, right: Va
     shifts_by_sign = operator is Op.SHIFT_RIGHT and _shift_is_arithmetic(left, right)
     unified = unify(s, left, right, division=dividing)
     if unified is None:
-        return Unknown(f"`{operator.value}` of operands that Triton rejects")
+        return _rejected(s, operator, left if is_node(left) else right)
     a, b, kind = unified
     if operator in COMPARISONS:
         return nodes.comparison(s, operator, a, b)
@@ -154,6 +154,13 @@ def _scalar_operation(s: State, operator: BinaryOperator, left: Value, right: Va
         if operator is Op.SHIFT_RIGHT and shifts_by_sign == is_unsigned(kind):
             return _shift_as_other_sign(s, a, b, kind)
     return nodes.binary(s, operator, a, b, kind)
+
+
+def _rejected(s: State, operator: BinaryOperator, operand: Value) -> Value:
+    """What stands for the result of an operation that does not compile, so that the rest can still be read."""
+    assert is_node(operand)
+    kind = INT1 if operator in COMPARISONS else operand.type
+    return nodes.opaque(s, kind, operand.shape, f"`{operator.value}` of operands that Triton rejects", (operand,))
 
 
 def _shift_is_arithmetic(left: Value, right: Value) -> bool:
