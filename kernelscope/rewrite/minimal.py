@@ -17,24 +17,21 @@ _MOST_PROOFS = 400
 _MOST_COVER = 3
 #: Not needed for its own sake, but where a loop changes a variable whose start value is narrower.
 _COMPANION = "loop_accumulators"
-#: Casts far before the overflow, which widen everything after them.
-_EARLY = frozenset({"program_ids", "surplus_programs", "aranges", "full_offsets", "template_index_dtypes"})
 
 
 def minimal(subject: Subject, patches: Patches) -> RewriteResult:
     """The rewriting with the fewest casts, or why there is none."""
-    return _Search(subject, patches, frozenset()).run()
+    return _Search(subject, patches).run()
 
 
 def minimal_at_use(subject: Subject, patches: Patches) -> RewriteResult:
-    """The fewest casts among those next to where a value overflows: more casts, and less arithmetic in 64 bits."""
-    return _Search(subject, patches, _EARLY).run()
+    """The fewest casts on the lines where values overflow: perhaps more casts, and less arithmetic in 64 bits."""
+    return _SearchAtUse(subject, patches).run()
 
 
 class _Search:
-    def __init__(self, subject: Subject, patches: Patches, left_out: frozenset[str]) -> None:
+    def __init__(self, subject: Subject, patches: Patches) -> None:
         self.subject = subject
-        self._left_out = left_out
         self.patches = patches
         self._proofs = 0
         self._companions: list[Candidate] = []
@@ -49,8 +46,7 @@ class _Search:
         view = KernelView(self.subject.kernel.source, start.programs)
         found, refused = candidates_in(view, self.patches.kernel)
         self._companions = [c for c in found if c.patch == _COMPANION]
-        left_out = {c.edit.replacements for c in found if c.patch in self._left_out}
-        candidates = [c for c in found if c.patch != _COMPANION and c.edit.replacements not in left_out]
+        candidates = [c for c in found if c.patch != _COMPANION and self._is_considered(c, start)]
         chosen = self._widened(self._completed(self._arguments(start, candidates)), candidates)
         if chosen is None:
             concerning = [r for r in refused if any(r.place in u.spans for u in start.unproved)]
@@ -62,6 +58,9 @@ class _Search:
         edits = tuple(c.edit for c in chosen)
         text = edited(self.subject, edits).kernel.source
         return Rewriting(Strategy.MINIMAL, text, tuple(chosen), edits, widened_by(edits))
+
+    def _is_considered(self, candidate: Candidate, start: Standing) -> bool:
+        return True
 
     # -- proofs -----------------------------------------------------------------------------------------------------
 
@@ -170,6 +169,11 @@ class _Search:
             if self._proofs <= 2 * _MOST_PROOFS and self._is_proved(rest):
                 chosen = rest
         return chosen
+
+
+class _SearchAtUse(_Search):
+    def _is_considered(self, candidate: Candidate, start: Standing) -> bool:
+        return candidate.widens_signature or any(u.line == candidate.edit.site.line for u in start.unproved)
 
 
 #: Patches by how few later operations they widen; signature changes come last, since they change the wrapper.

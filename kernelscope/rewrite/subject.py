@@ -32,11 +32,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Unproved:
-    """A requirement that the text does not provably meet. `key` names it across edits, which never change lines;
+    """A requirement that the text does not provably meet, at `line`. `key` names it across edits, which move no lines;
     `spans` are all expressions that it depends on (none: not known), `arguments` the int32 kernel arguments among them,
     `narrowed` the one whose own value does not fit."""
 
     key: tuple[object, ...]
+    line: int
     spans: frozenset[Span]
     arguments: frozenset[str]
     narrowed: frozenset[str]
@@ -97,7 +98,7 @@ def standing(subject: Subject) -> Standing:
             for rejected in program.compile_errors:
                 if not _is_literal(rejected):
                     return Standing((), tuple(programs), rejected.detail)
-                missed = Unproved(("literal", rejected.span.line), frozenset(), frozenset(), frozenset())
+                missed = Unproved(("literal", rejected.span.line), rejected.span.line, frozenset(), frozenset(), frozenset())
                 unproved.setdefault(missed.key, missed)
             if program.unmodelled:
                 return Standing((), tuple(programs), program.unmodelled[0].detail)
@@ -125,10 +126,9 @@ def _is_literal(error: CompileError) -> bool:
 def _described(requirement: Requirement, program: IndexProgram) -> Unproved:
     obligation = requirement.obligation
     nodes = list(_below(obligation.node, program))
+    spans = {n.span for n in nodes}
     if requirement.loop is not None:
-        spans = {requirement.loop.span} | {n.span for n in nodes}
-    else:
-        spans = {n.span for n in nodes}
+        spans.add(requirement.loop.span)
     if obligation.observer is not None:
         spans.add(obligation.observer.span)
     arguments = frozenset(n.name for n in nodes if isinstance(n, Argument) and n.type == INT32)
@@ -137,7 +137,7 @@ def _described(requirement: Requirement, program: IndexProgram) -> Unproved:
     loop = requirement.loop.span.line if requirement.loop is not None else 0
     key = (obligation.use, place, loop, obligation.node.span.line, _kind(obligation.node))
     is_argument = requirement.loop is None and _is_argument(obligation.node)
-    return Unproved(key, frozenset(spans), arguments, arguments if is_argument else frozenset())
+    return Unproved(key, obligation.node.span.line, frozenset(spans), arguments, arguments if is_argument else frozenset())
 
 
 def _is_argument(node: Node) -> bool:

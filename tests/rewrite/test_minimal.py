@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 import sys
+from importlib import import_module
 
 import pytest
 
