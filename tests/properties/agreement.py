@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from random import Random
 
 from kernelscope.audit.launch_analysis import LaunchAnalyser, LaunchAnalysis, Violation, full_ranges
 from kernelscope.audit.results import Verdict
 from kernelscope.launches.launch import Symbol
 from tests.properties.exhaustive import Event, Exhaustive
-from tests.properties.narrow_programs import Case
+from tests.properties.narrow_programs import Case, draw
 
 Sizes = dict[str, int]
+MOST_POINTS = 40_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +32,19 @@ class Comparison:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.brute = Exhaustive(case.program, case.launch)
-        self._events: dict[tuple[int, ...], list[Event]] = {}
+        self._first: dict[tuple[int, ...], Event | None] = {}
 
-    def events(self, sizes: Sizes) -> list[Event]:
+    def events(self, sizes: Sizes) -> Iterator[Event]:
         """All differences at these sizes; none where the tensors don't fit."""
+        if self.case.memory is None or self.brute.bytes_used(sizes) <= self.case.memory:
+            yield from self.brute.events(sizes)
+
+    def first_event(self, sizes: Sizes) -> Event | None:
+        """A difference at these sizes, if there is any."""
         key = tuple(sizes[s.name] for s in self.case.symbols)
-        if key not in self._events:
-            fits = self.case.memory is None or self.brute.bytes_used(sizes) <= self.case.memory
-            self._events[key] = list(self.brute.events(sizes)) if fits else []
-        return self._events[key]
+        if key not in self._first:
+            self._first[key] = next(self.events(sizes), None)
+        return self._first[key]
 
     def all_sizes(self) -> Iterator[Sizes]:
         for values in product(*(_values(s) for s in self.case.symbols)):
@@ -47,10 +53,10 @@ class Comparison:
     def agreement(self) -> Agreement:
         analysis = self._analyser(full_ranges(self.case.symbols)).run()
         verdict = _verdict(analysis)
-        unsafe = next((s for s in self.all_sizes() if self.events(s)), None)
+        unsafe = next((s for s in self.all_sizes() if self.first_event(s) is not None), None)
         found: list[str] = []
         if verdict is Verdict.SAFE and unsafe is not None:
-            found.append(f"called safe, but at {unsafe}: {self.events(unsafe)[0]}")
+            found.append(f"called safe, but at {unsafe}: {self.first_event(unsafe)}")
         for violation in analysis.violations:
             found.extend(self._witness_problems(analysis, violation))
         for symbol in self.case.symbols:
@@ -67,11 +73,9 @@ class Comparison:
         names = analysis.model.symbol_names
         sizes = {names[number]: value for number, value in trigger.sizes.items()}
         failure = trigger.failure
-        events = self.events(sizes)
         requirement = violation.requirement.requirement if violation.requirement is not None else None
-        if requirement is not None and requirement.access is not None:
-            events = [e for e in events if e.program_id == failure.program_id]
-        if not events:
+        anywhere = requirement is None or requirement.access is None
+        if not any(anywhere or e.program_id == failure.program_id for e in self.events(sizes)):
             yield f"no such failure at {sizes}: {failure}"
 
     def _threshold_problems(self, symbol: Symbol) -> Iterator[str]:
@@ -88,8 +92,9 @@ class Comparison:
             if threshold is not None and value > threshold:
                 break
             sizes = {**others, symbol.name: value}
-            if self.events(sizes):
-                yield f"safe up to {symbol.name} = {threshold}, but at {sizes}: {self.events(sizes)[0]}"
+            event = self.first_event(sizes)
+            if event is not None:
+                yield f"safe up to {symbol.name} = {threshold}, but at {sizes}: {event}"
                 break
 
 
@@ -109,3 +114,12 @@ def _verdict(analysis: LaunchAnalysis) -> Verdict:
 def compare(case: Case) -> Agreement:
     """The agreement of analysis and brute force on one case."""
     return Comparison(case).agreement()
+
+
+def small_case(random: Random) -> Case:
+    """A random case with few enough points for brute force."""
+    while True:
+        case = draw(random)
+        comparison = Comparison(case)
+        if sum(comparison.brute.points(sizes) for sizes in comparison.all_sizes()) <= MOST_POINTS:
+            return case

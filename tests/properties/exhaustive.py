@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from types import CodeType
 
 from kernelscope.launches.host_expression import (
@@ -21,7 +22,7 @@ from kernelscope.launches.host_expression import (
 from kernelscope.launches.launch import Launch, ScalarArgument, TensorArgument
 from kernelscope.triton_source import index_program as ip
 from kernelscope.triton_source.scalar_types import Kind, PointerType, ScalarType
-from tests.properties.python_text import Undefined, code_of, helpers, loads_below
+from tests.properties.python_text import Undefined, agreement_code, code_of, helpers, loads_below
 
 _SAMPLE = (-128, -100, -65, -33, -17, -9, -2, -1, 0, 1, 2, 3, 5, 8, 13, 16, 31, 32, 63, 64, 100, 127)
 
@@ -93,6 +94,7 @@ class Exhaustive:
         self.launch = launch
         self.scope: dict[str, object] = helpers()
         self._pairs: dict[tuple[int, tuple[str, ...], bool], _Pair] = {}
+        self._agreed: dict[int, CodeType] = {}
         self._tensors = {a.name: a.tensor for a in launch.arguments if isinstance(a, TensorArgument)}
         self._scalars = {a.name: a.value for a in launch.arguments if isinstance(a, ScalarArgument)}
 
@@ -212,13 +214,16 @@ class Exhaustive:
         roots += [n for n in (access.mask, access.value) if n is not None]
         loads = sorted(loads_below(roots))
         choices = [self._loadable(load, sizes) for load in loads]
-        bounded = all(self._tensor_of(load).values is not None for load in loads)
+        own = loads_below([n for n in (access.pointer, access.mask, *access.guards) if n is not None])
+        bounded = all(self._tensor_of(load).values is not None for load in own)
         for lanes in product(*map(range, shape)):
             for name, lane in zip(names, lanes, strict=True):
                 self.scope[name] = lane
             for values in product(*choices):
                 for load, value in zip(loads, values, strict=True):
                     self.scope[f"v{load}"] = value
+                if not asserted and self._agrees(number, access, names):
+                    continue
                 yield from self._lane(number, access, names, asserted, ids, sizes, bounded)
 
     def _lane(
@@ -251,6 +256,15 @@ class Exhaustive:
         if exact != machine:
             yield Event("offset", ids, here, number, exact, machine)
         yield from self._stored(number, access, names, ids)
+
+    def _agrees(self, number: int, access: ip.Access, names: tuple[str, ...]) -> bool:
+        code = self._agreed.get(number)
+        if code is None:
+            code = self._agreed[number] = agreement_code(self.program, access, names)
+        try:
+            return bool(eval(code, self.scope))
+        except Undefined:
+            return False
 
     def _live(self, access: ip.Access, names: tuple[str, ...], *, machine: bool) -> bool:
         if not self._guards(access.guards, machine=machine):
@@ -291,6 +305,16 @@ class Exhaustive:
 
     def _extent(self, access: ip.Access, sizes: Mapping[str, int]) -> int:
         return extent_of(self._tensors[_base_name(access.pointer)], sizes)
+
+    def points(self, sizes: Mapping[str, int]) -> int:
+        """About how many evaluations `events` needs at these sizes."""
+        ids = prod(max(0, host_value(g, sizes)) for g in self.launch.grid)
+        lanes = 0
+        for access in self.program.accesses:
+            loads = loads_below([n for n in (access.pointer, access.mask) if n is not None])
+            each = prod(access.pointer.shape) * prod(len(self._loadable(load, sizes)) for load in loads)
+            lanes += each * 40 ** len(access.loops)
+        return ids * lanes
 
     def bytes_used(self, sizes: Mapping[str, int]) -> int:
         """Bytes of the launch's tensors, all of one-byte elements."""
