@@ -64,7 +64,8 @@ def _configs(
     own = next((file for file in files if file not in helpers), "kernel.py")
     seen: set[str] = set()
     for blocks, launch in _launch_choices(kernel, decorator, warps):
-        constexprs = {**decorator.constants, **kernel.constexprs, **blocks}
+        given = {**decorator.constants, **kernel.constexprs, **blocks}
+        constexprs = {name: value for name, value in given.items() if name in decorator.parameters}
         options = {**_fixed_options(decorator), **launch}
         for name in ("num_warps", "num_stages"):
             if name in decorator.constexprs and name not in constexprs:

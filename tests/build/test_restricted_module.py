@@ -33,7 +33,7 @@ def test_functions_stay_on_their_lines_and_all_else_is_left_out() -> None:
         kernel(body="    __import__('os').system('true')\n"),
         kernel(body="    tl.store(x, eval('1'))\n"),
         kernel(body="    import os\n"),
-        kernel(body="    tl.store(x, os.getpid())\n", before="import os\n"),
+        kernel(body="    tl.store(x, __builtins__)\n"),
         kernel(body="    tl.store(x, (1).__class__)\n"),
         kernel(parameters="x, BLOCK: tl.constexpr = print(1)"),
         kernel(parameters="x, BLOCK: print(1)"),
