@@ -18,6 +18,7 @@ from kernelscope.triton_source.index_program import (
     BinaryOperator,
     Broadcast,
     Cast,
+    Constant,
     ExpandDims,
     Node,
     Permute,
@@ -75,7 +76,8 @@ def _ranged(
         parts = operands(node)
         if not (isinstance(node, Binary) and node.operator in (BinaryOperator.AND, BinaryOperator.OR)):
             below = tuple(_ranged(text, evaluator, part, coordinates, model, depth + 1) for part in parts)
-    return RangedNode(text.slice(node.span), node.type.name, low, high, fits, below)
+    shown = str(node.value) if isinstance(node, Constant) else text.slice(node.span)
+    return RangedNode(shown, node.type.name, low, high, fits, below)
 
 
 def _value_range(

@@ -10,6 +10,7 @@ from kernelscope.audit.grid import GridClaim, grid_claims, launchable
 from kernelscope.audit.host import LaunchModel, model_of
 from kernelscope.audit.obligations import Collected, Collector
 from kernelscope.audit.witness import Failure, WitnessSearch
+from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.proof import Claim, Prover
 from kernelscope.bounds.space import LARGEST_SIZE, Range
 from kernelscope.launches.launch import Launch, Symbol
@@ -122,7 +123,30 @@ class LaunchAnalyser:
         for grid in self.result.grids:
             if not self.grid_prover.proves(grid.claims, self.box):
                 self._judge(grid.claims, None, grid)
+        self._drop_implied()
         return self.result
+
+    def _drop_implied(self) -> None:
+        """Drop what is not proved by itself but is proved wherever the conditions of the findings hold."""
+        conditions = self.grid_prover.constraints + launchable(self.model)
+        for violation in self.result.violations:
+            if violation.trigger is not None:
+                conditions += tuple(c for claim in violation.claims if (c := self._as_condition(claim)) is not None)
+        prover = Prover(self.model.space, tuple(dict.fromkeys(conditions)), self.model.steps)
+        self.result.violations = [
+            v for v in self.result.violations
+            if v.trigger is not None or not v.claims or v.reason is not UnknownReason.WEAK_PROOF
+            or not prover.proves(v.claims, self.box)
+        ]  # fmt: skip
+
+    def _as_condition(self, claim: Claim) -> Polynomial | None:
+        """A polynomial in size symbols that is non-negative exactly where the claim holds, if there is one."""
+        claim.space.set_box(self.box)
+        for candidate in claim.candidates:
+            least = all(claim.space.maximum(candidate - other) <= 0 for other in claim.candidates)
+            if least and all(n in self.box for n in candidate.atoms()):
+                return Polynomial.constant(claim.limit) - candidate
+        return None
 
     def _judge(
         self, claims: Sequence[Claim], requirement: RequirementClaims | None, grid: GridClaim | None

@@ -102,6 +102,9 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
         if isinstance(amount, int) and 0 <= amount < 64:
             return e.value(node.left, coordinates).scaled(1 << amount)
         return e.typed_atom(node)
+    within = clamped(e, node, coordinates)
+    if within is not None:
+        return within
     left, right = e.observe(node.left, coordinates, node), e.observe(node.right, coordinates, node)
     match operator:
         case BinaryOperator.FLOOR_DIVIDE:
@@ -116,6 +119,20 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
             return bitwise_and(e, node, left, right)
         case _:
             return bitwise_or(e, node, left, right)
+
+
+def clamped(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial | None:
+    """`min(max(x, low), high)` of a value that is not followed: known to lie between the two all the same."""
+    pair = (BinaryOperator.MINIMUM, BinaryOperator.MAXIMUM)
+    inner = node.left
+    if node.operator not in pair or not isinstance(inner, Binary) or inner.operator not in pair:
+        return None
+    if inner.operator is node.operator or not isinstance(inner.left, Opaque):
+        return None
+    anything = e.typed_atom(inner.left)
+    bound = e.observe(inner.right, coordinates, inner)
+    first = extreme(e, anything, bound, inner.operator is BinaryOperator.MINIMUM)
+    return extreme(e, first, e.observe(node.right, coordinates, node), node.operator is BinaryOperator.MINIMUM)
 
 
 def boolean(e: Evaluator, node: Node, coordinates: Coordinates) -> Polynomial:

@@ -40,7 +40,7 @@ from kernelscope.triton_source.index_program import (
 from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import PointerType, ScalarType
 
-_MOST_CASES = 64
+_MOST_CASES = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)

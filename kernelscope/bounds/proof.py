@@ -14,6 +14,7 @@ Box = Mapping[int, Range]
 #: Polynomials in sizes that are not negative at the sizes considered.
 Constraints = tuple[Polynomial, ...]
 _MOST_PARTS = 400
+_MOST_WORK = 20_000  # boxes decided for one launch, after which proofs give up: no input may take unbounded time
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +50,79 @@ def _maximum_under(space: Space, polynomial: Polynomial, constraints: Constraint
     grids within CUDA's limits): for each term that the two share, p <= p + r * constraint with r chosen so that the term
     cancels. Quotients are first bounded by their numerators, so that terms can be shared."""
     best = space.maximum(polynomial)
-    for relaxed in _relaxations(space, polynomial):
+    for relaxed in _relaxations(space, polynomial, constraints):
+        best = min(best, space.maximum(relaxed))
         for constraint in constraints:
+            shared = _with_shared_terms(space, relaxed, constraint)
             ratios: set[Fraction] = set()
-            for monomial, coefficient in relaxed.terms.items():
+            for monomial, coefficient in shared.terms.items():
                 used = constraint.terms.get(monomial, 0)
                 if monomial and used < 0 < coefficient:
                     ratios.add(Fraction(coefficient) / Fraction(-used))
             for ratio in ratios:
-                best = min(best, space.maximum(relaxed + constraint.scaled(simplified(ratio))))
+                best = min(best, space.maximum(shared + constraint.scaled(simplified(ratio))))
     return best
 
 
-def _relaxations(space: Space, polynomial: Polynomial) -> list[Polynomial]:
-    """The polynomial, and the one in which its quotients are replaced by upper bounds without rounding."""
+def _with_shared_terms(space: Space, polynomial: Polynomial, constraint: Polynomial) -> Polynomial:
+    """An upper bound in which a term m that divides a term m*k of the constraint is written as m*k / min(k)."""
+    terms = dict(polynomial.terms)
+    for monomial, coefficient in polynomial.terms.items():
+        if not monomial or coefficient <= 0 or monomial in constraint.terms:
+            continue
+        for wider, used in constraint.terms.items():
+            rest = list(wider)
+            if used >= 0 or len(wider) <= len(monomial) or any(a not in wider for a in monomial):
+                continue
+            for number in monomial:
+                if number in rest:
+                    rest.remove(number)
+            least = 1
+            for number in rest:
+                least *= space.range_of_atom(number)[0]
+            if len(rest) + len(monomial) == len(wider) and least >= 1 and _not_negative(space, monomial):
+                terms.pop(monomial)
+                share = simplified(Fraction(coefficient) / least)
+                terms[wider] = terms.get(wider, 0) + share
+                break
+    return Polynomial({m: c for m, c in terms.items() if c})
+
+
+def _not_negative(space: Space, monomial: tuple[int, ...]) -> bool:
+    return all(space.range_of_atom(number)[0] >= 0 for number in monomial)
+
+
+def _relaxations(space: Space, polynomial: Polynomial, constraints: Constraints) -> list[Polynomial]:
+    """The polynomial, the one in which its quotients are replaced by upper bounds without rounding, and the one in which a
+    quotient by a number is replaced by its largest value under the constraints."""
     result = [polynomial]
     relaxed = polynomial
     for _ in range(4):
         numbers = [n for n in relaxed.atoms() if space.atoms[n].quotient is not None]
         if not numbers:
             break
+        capped = _capped_quotient(space, relaxed, max(numbers), constraints)
+        if capped is not None:
+            result.append(capped)
         replaced = space.without_rounding(relaxed, max(numbers))
         if replaced is None:
             break
         relaxed = replaced
         result.append(relaxed)
     return result
+
+
+def _capped_quotient(
+    space: Space, polynomial: Polynomial, number: int, constraints: Constraints
+) -> Polynomial | None:
+    definition = space.atoms[number].quotient
+    divisor = definition[1].constant_value if definition is not None else None
+    if definition is None or not isinstance(divisor, int) or space.sign_range(polynomial.derivative(number))[0] < 0:
+        return None
+    if any(space.atoms[n].quotient is not None for n in definition[0].atoms()):
+        return None
+    largest = _maximum_under(space, definition[0], constraints) // divisor
+    return polynomial.substitute(number, Polynomial.constant(largest))
 
 
 class Prover:
@@ -86,6 +134,7 @@ class Prover:
         self.constraints = constraints
         self.steps = steps  # by symbol: (first value, spacing)
         self._falling: dict[Polynomial, bool] = {}
+        self._work = 0
 
     def contracted(self, box: Box) -> dict[int, Range] | None:
         """`box` without values at which a constraint fails whatever the other sizes; None when nothing is left."""
@@ -169,12 +218,13 @@ class Prover:
             point = self._failing_point(failing, part)
             if point is not None:
                 return point
-            if parts > _MOST_PARTS:
+            if parts > _MOST_PARTS or self._work > _MOST_WORK:
                 return part
             waiting.extend(reversed(_halves(part)))
         return None
 
     def _failing(self, claims: Sequence[Claim], box: Box) -> list[Claim]:
+        self._work += 1
         for space in {id(c.space): c.space for c in claims}.values():
             space.set_box(box)
         return [c for c in claims if not c.holds(self.constraints)]
