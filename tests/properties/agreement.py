@@ -19,10 +19,11 @@ MOST_POINTS = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What came of one case. `disagreements`: texts, empty when the analysis is right."""
+    """What came of one case. `vacuous`: no size fits into memory. `disagreements`: empty when the analysis is right."""
 
     verdict: Verdict
     is_safe: bool
+    vacuous: bool
     disagreements: tuple[str, ...]
 
 
@@ -36,8 +37,11 @@ class Comparison:
 
     def events(self, sizes: Sizes) -> Iterator[Event]:
         """All differences at these sizes; none where the tensors don't fit."""
-        if self.case.memory is None or self.brute.bytes_used(sizes) <= self.case.memory:
+        if self._fits(sizes):
             yield from self.brute.events(sizes)
+
+    def _fits(self, sizes: Sizes) -> bool:
+        return self.case.memory is None or self.brute.bytes_used(sizes) <= self.case.memory
 
     def first_event(self, sizes: Sizes) -> Event | None:
         """A difference at these sizes, if there is any."""
@@ -61,7 +65,9 @@ class Comparison:
             found.extend(self._witness_problems(analysis, violation))
         for symbol in self.case.symbols:
             found.extend(self._threshold_problems(symbol))
-        return Agreement(verdict, unsafe is None, tuple(found))
+        if analysis.impossible and any(self._fits(sizes) for sizes in self.all_sizes()):
+            found.append("no size is said to fit into memory, but some do")
+        return Agreement(verdict, unsafe is None, analysis.impossible, tuple(found))
 
     def _analyser(self, ranges: Mapping[str, tuple[int, int]]) -> LaunchAnalyser:
         return LaunchAnalyser(self.case.program, self.case.launch, self.case.symbols, ranges, self.case.memory)

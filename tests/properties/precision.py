@@ -27,7 +27,8 @@ def main() -> int:
             wrong += 1
             print(f"seed {seed}: {traceback.format_exc(limit=-3)}", flush=True)
             continue
-        counts[agreement.is_safe, agreement.verdict] += 1
+        if not agreement.vacuous:
+            counts[agreement.is_safe, agreement.verdict] += 1
         wrong += bool(agreement.disagreements)
         for text in agreement.disagreements:
             print(f"seed {seed}: {text}", flush=True)

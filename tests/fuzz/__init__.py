@@ -1,0 +1,1 @@
+"""Mutated packages, kernels, wrappers and launch files: `python -m tests.fuzz`."""
