@@ -23,7 +23,7 @@ from kernelscope.audit.results import Consequence
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
 from kernelscope.launches.launch import ScalarArgument
-from kernelscope.triton_source.index_program import Access, IndexProgram, Node
+from kernelscope.triton_source.index_program import COMPARISONS, Access, Binary, IndexProgram, Node
 from kernelscope.triton_source.scalar_types import ScalarType
 
 _MOST_CANDIDATES = 3000
@@ -386,13 +386,27 @@ class WitnessSearch:
         if not live and not machine_live:
             return None
         if use is Use.VALUE:
-            return Consequence.WRONG_RESULT if live else None
+            return Consequence.WRONG_RESULT if live and self._stores_otherwise(exact, machine, access, here) else None
         if live != machine_live and not machine_live:
             return Consequence.WRONG_RESULT
         right, wrong = exact.offset(access.pointer, here), machine.offset(access.pointer, here)
         if live == machine_live and right == wrong:
             return None
         return Consequence.OUT_OF_BOUNDS if self._outside(access, wrong) else Consequence.WRONG_RESULT
+
+    def _stores_otherwise(
+        self, exact: PointEvaluator, machine: PointEvaluator, access: Access, here: tuple[int, ...]
+    ) -> bool:
+        """Is another value stored? Where the value goes on as a float, what reads the faulty integer decides."""
+        if access.value is not None:
+            try:
+                return exact.value(access.value, here) != machine.value(access.value, here)
+            except NotEvaluable:
+                pass
+        observer = self.requirement.obligation.observer
+        if isinstance(observer, Binary) and observer.operator in COMPARISONS and observer.shape == access.pointer.shape:
+            return exact.value(observer, here) != machine.value(observer, here)
+        return True
 
     def _outside(self, access: Access, offset: int) -> bool:
         index = next(i for i, a in enumerate(self.program.accesses) if a is access)
