@@ -89,6 +89,7 @@ class _Run:
             versions = (compiler.triton_version, compiler.torch_version)
         left = [o for o in plan.outcomes if not isinstance(o.result, Patched) and not _is_about_grids(o.result)]
         if not plan.replaced or self.output is None or (strict and left):
+            plan.folder.cleanup()
             summary = _summary(plan.outcomes, written=None)
             return self._report(
                 [o.result for o in plan.outcomes], plan.wrappers, before, None, summary, None, versions

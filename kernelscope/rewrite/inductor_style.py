@@ -18,6 +18,7 @@ from kernelscope.rewrite.subject import Subject, edited, standing, widened_by
 
 _RANGE = re.compile(r"^[ \t]*(?:[xyzr]\d*_?(?:index|base|offset)|rindex|rbase) = ")
 _ACCUMULATED_INDEX = re.compile(r"^[ \t]*_tmp\d+_index = ")
+_COMBINED = re.compile(r"^(?:[xyz]_)?pid_offset \* [XYZ]BLOCK(?:_\d+)?$")
 _INDEX_VALUE = re.compile(r"^\((?![^()]*\btmp\d).*\)\.to\(\w+\.int32\)$", re.DOTALL)
 _GENERATED = re.compile(r"^triton_(?:poi|red|per|spl|for|unk|tem|mix)_")
 
@@ -57,7 +58,7 @@ def _whole(
         after = edited(subject, edits)
     except OverlappingEdits:
         return NotRewritten(strategy, "its casts overlap")
-    ended = standing(after)
+    ended = standing(after).without(start.beyond_casts)
     if not ended.is_proved:
         reason = ended.broken or f"{len(ended.unproved)} expressions are not provably safe in this form"
         return NotRewritten(strategy, reason)
@@ -73,6 +74,8 @@ def _is_inductors(candidate: Candidate, lines: list[str]) -> bool:
             return bool(_RANGE.match(line))
         case "casts_to_int32":
             return bool(_INDEX_VALUE.match(candidate.text))
+        case "stride_products":
+            return bool(_COMBINED.match(candidate.text))
         case "loop_accumulators":
             return bool(_ACCUMULATED_INDEX.match(line))
         case _:

@@ -35,6 +35,7 @@ class _Search:
         self.patches = patches
         self._proofs = 0
         self._companions: list[Candidate] = []
+        self._beyond: frozenset[tuple[object, ...]] = frozenset()
         self._known: dict[tuple[object, ...], Standing] = {}
 
     def run(self) -> RewriteResult:
@@ -43,6 +44,11 @@ class _Search:
             return NotRewritten(Strategy.MINIMAL, f"the kernel can't be judged: {start.broken}")
         if not start.unproved:
             return NothingToDo()
+        self._beyond = start.beyond_casts
+        self._known.clear()
+        start = self._standing(())
+        if not start.unproved:
+            return NotRewritten(Strategy.MINIMAL, "what is not proved is computed in 64 bits already")
         view = KernelView(self.subject.kernel.source, start.programs)
         found, refused = candidates_in(view, self.patches.kernel)
         self._companions = [c for c in found if c.patch == _COMPANION]
@@ -76,7 +82,8 @@ class _Search:
         if key not in self._known:
             self._proofs += 1
             try:
-                self._known[key] = standing(edited(self.subject, [c.edit for c in chosen]))
+                after = standing(edited(self.subject, [c.edit for c in chosen]))
+                self._known[key] = after.without(self._beyond)
             except OverlappingEdits:
                 self._known[key] = Standing((), (), "edits overlap")
         return self._known[key]

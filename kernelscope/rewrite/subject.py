@@ -41,6 +41,7 @@ class Unproved:
     spans: frozenset[Span]
     arguments: frozenset[str]
     narrowed: frozenset[str]
+    bits: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,15 @@ class Standing:
     @property
     def is_proved(self) -> bool:
         return not self.unproved and self.broken is None
+
+    @property
+    def beyond_casts(self) -> frozenset[tuple[object, ...]]:
+        """What is computed in 64 bits already: no cast proves it, and it must not keep the rest from being cured."""
+        return frozenset(u.key for u in self.unproved if u.bits >= 64)
+
+    def without(self, keys: frozenset[tuple[object, ...]]) -> Standing:
+        """This standing, requirements of these keys left out."""
+        return replace(self, unproved=tuple(u for u in self.unproved if u.key not in keys))
 
 
 def widened_by(edits: Iterable[Edit]) -> frozenset[str]:
@@ -137,7 +147,8 @@ def _described(requirement: Requirement, program: IndexProgram) -> Unproved:
     loop = requirement.loop.span.line if requirement.loop is not None else 0
     key = (obligation.use, place, loop, obligation.node.span.line, _kind(obligation.node))
     is_argument = requirement.loop is None and _is_argument(obligation.node)
-    return Unproved(key, obligation.node.span.line, frozenset(spans), arguments, arguments if is_argument else frozenset())
+    narrowed = arguments if is_argument else frozenset()
+    return Unproved(key, obligation.node.span.line, frozenset(spans), arguments, narrowed, obligation.type.bits)
 
 
 def _is_argument(node: Node) -> bool:
