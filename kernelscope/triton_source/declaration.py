@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -71,7 +72,9 @@ def _parsed(text: str) -> tuple[ast.Module, int, str]:
         kept = next((line for line in dedented.split("\n") if line.strip()), "")
         text, indent = dedented, len(first) - len(kept)
     try:
-        return ast.parse(text), indent, text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text), indent, text
     except _PARSE_FAILURES as error:
         line = error.lineno if isinstance(error, SyntaxError) and error.lineno else 1
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__

@@ -54,7 +54,8 @@ def _constant(s: State, node: ast.Constant) -> Value:
     return Unknown("a constant")
 
 
-def _name(s: State, node: ast.Name) -> Value:
+def read_name(s: State, node: ast.Name) -> Value:
+    """The value of a variable, whether `node` reads it or (in `x += 1`) sets it."""
     try:
         value = s.scope[node.id]
     except KeyError:
@@ -320,7 +321,7 @@ def _named(s: State, node: ast.NamedExpr) -> Value:
 
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
-    ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.BinOp: _binary, ast.UnaryOp: _unary,
+    ast.Constant: _constant, ast.Name: read_name, ast.Attribute: _attribute, ast.BinOp: _binary, ast.UnaryOp: _unary,
     ast.Compare: _compare, ast.BoolOp: _bool, ast.IfExp: _if_expression, ast.Tuple: _tuple, ast.List: _tuple,
     ast.ListComp: _comprehension, ast.Subscript: _subscript, ast.Slice: _slice, ast.Call: _call,
     ast.JoinedStr: _text, ast.NamedExpr: _named,

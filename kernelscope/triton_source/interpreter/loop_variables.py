@@ -103,10 +103,11 @@ def refine(s: State, loop: int, mark: Mark, variables: dict[str, Variable], scop
     improved = False
     for name, variable in variables.items():
         variable.final = scope.get(name)
+        if isinstance(variable.current, Unknown):
+            continue
         if not _same_structure(variable.current, variable.final):
-            if not isinstance(variable.current, Unknown):
-                variable.current = Unknown(f"{name} changes in a loop in a way that is not followed")
-                improved = improved or _parts(variable.initial) != []
+            variable.current = Unknown(f"{name} changes in a loop in a way that is not followed")
+            improved = improved or _parts(variable.initial) != []
             continue
         known = _parts(variable.initial)
         before, after = _parts(variable.current), _parts(variable.final)

@@ -9,7 +9,7 @@ from kernelscope.triton_source.index_program import Node
 from kernelscope.triton_source.interpreter import language_functions, loops, nodes, operators
 from kernelscope.triton_source.interpreter.branches import merge_scopes, merged
 from kernelscope.triton_source.interpreter.calls import bind_parameters
-from kernelscope.triton_source.interpreter.expressions import condition_of, evaluate, operate
+from kernelscope.triton_source.interpreter.expressions import condition_of, evaluate, operate, read_name
 from kernelscope.triton_source.interpreter.state import Frame, State
 from kernelscope.triton_source.interpreter.values import (
     JitFunction,
@@ -133,7 +133,7 @@ def _augmented(s: State, node: ast.AugAssign) -> Outcome:
     if not isinstance(node.target, ast.Name):
         _unsupported(s, node)
         return None
-    left = evaluate(s, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+    left = read_name(s, node.target)
     right = evaluate(s, node.value)
     s.at = node
     s.scope[node.target.id] = as_variable(s, operate(s, type(node.op), left, right))
