@@ -127,7 +127,7 @@ class KernelReader:
         self, kernel: Readable, types: Mapping[str, ValueType], constexprs: Mapping[str, object]
     ) -> IndexProgram:
         key = (
-            id(kernel), tuple(sorted((n, t.name) for n, t in types.items())),
+            kernel.embedded.name, kernel.embedded.source, tuple(sorted((n, t.name) for n, t in types.items())),
             tuple(sorted((n, repr(v)) for n, v in constexprs.items())),
         )  # fmt: skip
         if key not in self._built:

@@ -66,6 +66,17 @@ def full_ranges(symbols: Sequence[Symbol]) -> dict[str, Range]:
     }
 
 
+def _launching(launch: Launch, symbols: Sequence[Symbol], ranges: Mapping[str, Range]) -> Mapping[str, Range]:
+    """The ranges without sizes of 0 at which the grid is empty, so that nothing is launched."""
+    raised = dict(ranges)
+    for name, (low, high) in ranges.items():
+        if low == 0 < high:
+            empty = model_of(launch, symbols, {**ranges, name: (0, 0)}, None)
+            if any(empty.space.maximum(dimension) <= 0 for dimension in empty.grid):
+                raised[name] = (1, high)
+    return raised
+
+
 class LaunchAnalyser:
     """Analyses one launch over given ranges of the symbols."""
 
@@ -74,7 +85,7 @@ class LaunchAnalyser:
         device_memory: int | None,
     ) -> None:  # fmt: skip
         self.symbols = symbols
-        self.model = model_of(launch, symbols, ranges, device_memory)
+        self.model = model_of(launch, symbols, _launching(launch, symbols, ranges), device_memory)
         self._thresholds: dict[object, dict[str, int | None]] = {}
         space, steps = self.model.space, self.model.steps
         memory = () if self.model.memory is None else (self.model.memory,)

@@ -76,6 +76,7 @@ class Collector:
         self._live: dict[object, list[Evaluator]] = {}
         self._chains: dict[tuple[object, ...], list[Evaluator]] = {}
         self._sizes: dict[int, int] = {}
+        self._kept: list[Evaluator] = []
         self._cases = 0
         self._pure: dict[int, bool] = {}
         self._valued: set[tuple[int, Coordinates, int]] = set()
@@ -147,6 +148,7 @@ class Collector:
             self._drain(evaluator, access)
             for truth in (True, False):
                 branch = fork(evaluator)
+                self._kept.append(branch)
                 facts = list(conditions.literals(condition, where, truth))
                 feasible = conditions.assume(branch, facts)
                 branch.decide(condition, where, truth)
@@ -318,7 +320,9 @@ class Collector:
         self, evaluator: Evaluator, condition: Node, truth: bool, branch: Node, coordinates: Coordinates, access: Access
     ) -> None:
         context = fork(evaluator)
+        self._kept.append(context)  # contexts are told apart by id
         for live in self._assumed([context], list(conditions.literals(condition, coordinates, truth))):
+            self._kept.append(live)
             live.decide(condition, coordinates, truth)
             live.obligations.clear()
             live.use = Use.VALUE
