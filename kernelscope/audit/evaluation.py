@@ -11,7 +11,7 @@ from kernelscope.audit import iterations
 from kernelscope.audit.coordinates import Coordinates, fitting, operand_coordinates
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.node_values import HANDLERS, RING
-from kernelscope.audit.obligation import NeedsCase, Obligation, Use
+from kernelscope.audit.obligation import NeedsCase, NotFollowed, Obligation, Use
 from kernelscope.bounds.polynomial import ONE, ZERO, Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
 from kernelscope.triton_source.index_program import (
@@ -46,7 +46,7 @@ class Evaluator:
         #: Integers made from floats, for KS4xx: the float conversion nodes met on the way.
         self.float_conversions: list[Cast] = []
         #: Values that are not followed and that an address, mask, bound or condition depends on.
-        self.opaque_nodes: list[Opaque] = []
+        self.not_followed: list[NotFollowed] = []
         self.loaded_atoms: dict[int, tuple[int, Coordinates]] = {}
         self.loop_atoms: dict[int, int] = {}
         self.program_atoms: dict[int, int] = {}
@@ -168,6 +168,11 @@ class Evaluator:
         self.unfollowed[atom.number] = (reason, detail)
         return Polynomial.atom(atom.number)
 
+    def any_value(self, node: Node, reason: UnknownReason, detail: str) -> Polynomial:
+        """Any value of the node's type. What it is computed from may wrap unseen, so that reading it leaves an unknown."""
+        self.not_followed.append(NotFollowed(node, reason, detail))
+        return self.typed_atom(node)
+
     def typed_atom(self, node: Node) -> Polynomial:
         if isinstance(node.type, ScalarType) and node.type.is_integer:
             return self.unknown_atom(node, node.type.minimum, node.type.maximum)
@@ -226,4 +231,4 @@ def fork(evaluator: Evaluator) -> Evaluator:
     return copy
 
 
-__all__ = ["RING", "Coordinates", "Evaluator", "NeedsCase", "Obligation", "Use", "fork", "operand_coordinates"]
+__all__ = ["RING", "Coordinates", "Evaluator", "NeedsCase", "NotFollowed", "Obligation", "Use", "fork", "operand_coordinates"]

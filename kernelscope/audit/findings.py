@@ -323,8 +323,8 @@ def _structural(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis
             detail = "the address depends on too many conditions"
             found = unknown_at(kernel, text, access.span, UnknownReason.WEAK_PROOF, detail, indices)
             findings[found.id] = found
-        for node in analysis.collected.opaque_nodes.values():
-            found = unknown_at(kernel, text, node.span, node.reason, node.detail, indices)
+        for value in analysis.collected.not_followed.values():
+            found = unknown_at(kernel, text, value.node.span, value.reason, value.detail, indices)
             findings[found.id] = found
         if analysis.impossible:
             detail = "no size in the ranges considered is possible: a range is empty or its tensors exceed device memory"

@@ -14,6 +14,7 @@ from kernelscope.triton_source.index_program import (
     Loop,
     LoopCounter,
     Node,
+    UnknownReason,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def bound_while(e: Evaluator, number: int, condition: Node) -> None:
 def loop_counter(e: Evaluator, node: LoopCounter, coordinates: Coordinates) -> Polynomial:
     loop = e.program.loops[node.loop]
     if loop.start is None or loop.step is None:
-        return e.typed_atom(node)
+        return e.any_value(node, UnknownReason.NOT_MODELLED, "the counter of a loop that is not followed")
     return bound(e, loop, loop.start) + bound(e, loop, loop.step) * iteration(e, node.loop)
 
 

@@ -89,8 +89,8 @@ def _launch_bound(
             return ranges[symbol.name][0] - 1, None
         if program.unmodelled:
             problem = program.unmodelled[0].detail
-        for node in analyser.result.collected.opaque_nodes.values():
-            problem = node.detail
+        for part in analyser.result.collected.not_followed.values():
+            problem = part.detail
         for requirement in analyser.unbounded():
             assert requirement.missing is not None
             problem = requirement.missing[1]

@@ -34,7 +34,7 @@ from kernelscope.triton_source.index_program import (
     UnknownReason,
     Where,
 )
-from kernelscope.triton_source.scalar_types import ScalarType
+from kernelscope.triton_source.scalar_types import INT64, ScalarType
 
 if TYPE_CHECKING:
     from kernelscope.audit.evaluation import Evaluator
@@ -50,10 +50,11 @@ def argument(e: Evaluator, node: Argument, coordinates: Coordinates) -> Polynomi
     value = e.model.arguments.get(node.name)
     if value is not None:
         return value
-    atom = e.typed_atom(node)
+    detail = f"the value of argument {node.name} is not known"
+    atom = e.any_value(node, UnknownReason.MISSING_FACT, detail)
     number = next(iter(atom.atoms()))
     e.space.atoms[number].name = node.name
-    e.unfollowed[number] = (UnknownReason.MISSING_FACT, f"the value of argument {node.name} is not known")
+    e.unfollowed[number] = (UnknownReason.MISSING_FACT, detail)
     return atom
 
 
@@ -101,7 +102,7 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
         amount = e.observe(node.right, coordinates, node).constant_value
         if isinstance(amount, int) and 0 <= amount < 64:
             return e.value(node.left, coordinates).scaled(1 << amount)
-        return e.typed_atom(node)
+        return e.any_value(node, UnknownReason.NOT_MODELLED, "a shift by an amount that is not constant")
     within = clamped(e, node, coordinates)
     if within is not None:
         return within
@@ -257,8 +258,8 @@ def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial
     """An integer made from a float: non-negative where the float is; otherwise any value."""
     assert isinstance(node.type, ScalarType)
     e.float_conversions.append(node)
-    low = 0 if float_is_non_negative(e, node.operand, coordinates, 0) else node.type.minimum
-    atom = e.space.new_atom("index from a float", low, node.type.maximum)
+    low = 0 if float_is_non_negative(e, node.operand, coordinates, 0) else INT64.minimum
+    atom = e.space.new_atom("index from a float", low, INT64.maximum)  # whether it fits a narrower type is to be proved
     e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
     return Polynomial.atom(atom.number)
 
@@ -297,7 +298,7 @@ def shaped(e: Evaluator, node: ExpandDims | Broadcast | Permute, coordinates: Co
 
 def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
     if node.function not in ("max", "min") or not node.type.is_integer or node.axis is None:
-        return e.typed_atom(node)
+        return e.any_value(node, UnknownReason.NOT_MODELLED, f"a {node.function} over the block")
     inner = list(coordinates)
     lane = e.space.new_atom("reduced lane", 0, max(0, node.operand.shape[node.axis] - 1))
     inner.insert(node.axis, Polynomial.atom(lane.number))
@@ -312,7 +313,7 @@ def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
 def opaque(e: Evaluator, node: Opaque, coordinates: Coordinates) -> Polynomial:
     """Any value of the type. What it was computed from may wrap unseen, so that reading it leaves an unknown."""
     if isinstance(node.type, ScalarType) and node.type.is_integer and node.type.bits > 1:
-        e.opaque_nodes.append(node)
+        return e.any_value(node, node.reason, node.detail)
     return e.typed_atom(node)
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from kernelscope.audit.coordinates import Coordinates
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import Space
-from kernelscope.triton_source.index_program import Node
+from kernelscope.triton_source.index_program import Node, UnknownReason
 from kernelscope.triton_source.scalar_types import ScalarType
 
 
@@ -45,6 +45,15 @@ class Obligation:
     def maximum(self) -> int:
         """Largest exact value that is read as it is."""
         return self.type.maximum if self.limits is None else self.limits[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NotFollowed:
+    """A value that an address, mask, bound or condition depends on and that is not followed: why."""
+
+    node: Node
+    reason: UnknownReason
+    detail: str
 
 
 class NeedsCase(Exception):

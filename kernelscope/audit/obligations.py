@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 
 from kernelscope.audit import conditions, iterations
 from kernelscope.audit.conditions import Literal
-from kernelscope.audit.evaluation import Coordinates, Evaluator, NeedsCase, Obligation, Use, fork, operand_coordinates
+from kernelscope.audit.evaluation import (
+    Coordinates,
+    Evaluator,
+    NeedsCase,
+    NotFollowed,
+    Obligation,
+    Use,
+    fork,
+    operand_coordinates,
+)
 from kernelscope.audit.host import LaunchModel
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE
@@ -62,7 +71,7 @@ class Collected:
     requirements: list[Requirement] = field(default_factory=list)
     too_many_cases: list[Access] = field(default_factory=list)
     float_indices: list[tuple[Cast, Access]] = field(default_factory=list)
-    opaque_nodes: dict[int, Opaque] = field(default_factory=dict)
+    not_followed: dict[int, NotFollowed] = field(default_factory=dict)
 
 
 class Collector:
@@ -110,11 +119,11 @@ class Collector:
     def _drain_quietly(self, evaluators: Iterable[Evaluator]) -> None:
         for evaluator in evaluators:
             evaluator.obligations.clear()
-            self._keep_opaque(evaluator)
+            self._keep_not_followed(evaluator)
 
-    def _keep_opaque(self, evaluator: Evaluator) -> None:
-        self.result.opaque_nodes.update((id(node), node) for node in evaluator.opaque_nodes)
-        evaluator.opaque_nodes.clear()
+    def _keep_not_followed(self, evaluator: Evaluator) -> None:
+        self.result.not_followed.update((id(part.node), part) for part in evaluator.not_followed)
+        evaluator.not_followed.clear()
 
     def _assumed(
         self, evaluators: list[Evaluator], facts: list[Literal], loops: Sequence[int] = ()
@@ -163,7 +172,7 @@ class Collector:
         for obligation in evaluator.obligations:
             self.result.requirements.append(Requirement(obligation, access, loop, buffer, evaluator))
         evaluator.obligations.clear()
-        self._keep_opaque(evaluator)
+        self._keep_not_followed(evaluator)
         if access is not None:
             self.result.float_indices.extend((c, access) for c in evaluator.float_conversions)
         evaluator.float_conversions.clear()
