@@ -13,11 +13,13 @@ from kernelscope.triton_source.index_program import (
     Binary,
     BinaryOperator,
     Broadcast,
+    Cast,
     Constant,
     ExpandDims,
     Invert,
     Node,
     Permute,
+    Where,
 )
 from kernelscope.triton_source.scalar_types import ScalarType
 
@@ -74,6 +76,10 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
         case Binary(operator, left, right) if operator in COMPARISONS:
             if not isinstance(left.type, ScalarType) or not left.type.is_integer:
                 return
+            if left.type.bits == 1:
+                observe(evaluator, left, coordinates)
+                observe(evaluator, right, coordinates)
+                return
             if operator in (BinaryOperator.EQUAL, BinaryOperator.NOT_EQUAL):
                 evaluator.observe_equality(node, coordinates)
                 return
@@ -86,6 +92,14 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
             observe(evaluator, operand, coordinates)
         case ExpandDims() | Broadcast() | Permute():
             observe(evaluator, node.operand, operand_coordinates(node, coordinates))
+        case Cast(operand) if isinstance(operand.type, ScalarType) and operand.type.is_integer:
+            if operand.type.bits > 1:
+                evaluator.observe_truth(node, coordinates)
+            else:
+                observe(evaluator, operand, coordinates)
+        case Where(condition, if_true, if_false):
+            for part in (condition, if_true, if_false):
+                observe(evaluator, part, coordinates)
         case _:
             pass
 

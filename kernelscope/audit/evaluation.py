@@ -100,17 +100,25 @@ class Evaluator:
 
     def observe_equality(self, node: Binary, coordinates: Coordinates) -> None:
         """`a == b` on wrapped values is right unless a - b is a non-zero multiple of 2**bits."""
+        difference = self.value(node.left, coordinates) - self.value(node.right, coordinates)
+        assert isinstance(node.left.type, ScalarType)
+        self._observe_modulo(node, difference, node.left.type, coordinates)
+
+    def observe_truth(self, node: Cast, coordinates: Coordinates) -> None:
+        """A number as a condition is `x != 0`: right unless x is a non-zero multiple of 2**bits."""
+        assert isinstance(node.operand.type, ScalarType)
+        self._observe_modulo(node, self.value(node.operand, coordinates), node.operand.type, coordinates)
+
+    def _observe_modulo(self, node: Node, difference: Polynomial, type_: ScalarType, coordinates: Coordinates) -> None:
         key = (id(node), coordinates, 0)
         if key in self._seen:
             return
         self._seen.add(key)
-        difference = self.value(node.left, coordinates) - self.value(node.right, coordinates)
-        assert isinstance(node.left.type, ScalarType)
-        reach = (1 << node.left.type.bits) - 1
+        reach = (1 << type_.bits) - 1
         low, high = self.space.range_of(difference)
         if low < -reach or high > reach:
             self.obligations.append(
-                Obligation(node, None, difference, node.left.type, self.use, self.space, coordinates, (-reach, reach))
+                Obligation(node, None, difference, type_, self.use, self.space, coordinates, (-reach, reach))
             )
 
     def pointer(self, node: Node, coordinates: Coordinates) -> tuple[Argument | None, Polynomial, tuple[Node, ...]]:

@@ -137,9 +137,13 @@ def clamped(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial 
 
 
 def boolean(e: Evaluator, node: Node, coordinates: Coordinates) -> Polynomial:
+    """A condition used as a number: 0 or 1. What it compares must be exact."""
+    from kernelscope.audit.conditions import observe
+
     truth = e.truth(node, coordinates)
     if truth is not None:
         return Polynomial.constant(int(truth))
+    observe(e, node, coordinates)
     return Polynomial.atom(e.space.new_atom("condition", 0, 1).number)
 
 
@@ -247,7 +251,6 @@ def cast(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial:
     if not operand.type.is_integer:
         return from_float(e, node, coordinates)
     if target.bits == 1 and operand.type.bits > 1:
-        e.observe(operand, coordinates, node)
         return boolean(e, node, coordinates)
     if target.bits > operand.type.bits:
         return e.observe(operand, coordinates, node)
