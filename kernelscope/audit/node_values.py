@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kernelscope.audit import iterations
+from kernelscope.audit import float_indices, iterations
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
 from kernelscope.audit.host import extreme_atom
 from kernelscope.bounds.polynomial import Polynomial
@@ -34,7 +34,7 @@ from kernelscope.triton_source.index_program import (
     UnknownReason,
     Where,
 )
-from kernelscope.triton_source.scalar_types import INT64, ScalarType
+from kernelscope.triton_source.scalar_types import ScalarType
 
 if TYPE_CHECKING:
     from kernelscope.audit.evaluation import Evaluator
@@ -249,44 +249,12 @@ def cast(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial:
     if not isinstance(operand.type, ScalarType) or not isinstance(target, ScalarType) or not target.is_integer:
         return e.typed_atom(node)
     if not operand.type.is_integer:
-        return from_float(e, node, coordinates)
+        return float_indices.from_float(e, node, coordinates)
     if target.bits == 1 and operand.type.bits > 1:
         return boolean(e, node, coordinates)
     if target.bits > operand.type.bits:
         return e.observe(operand, coordinates, node)
     return e.value(operand, coordinates)
-
-
-def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial:
-    """An integer made from a float: non-negative where the float is; otherwise any value."""
-    assert isinstance(node.type, ScalarType)
-    e.float_conversions.append(node)
-    low = 0 if float_is_non_negative(e, node.operand, coordinates, 0) else INT64.minimum
-    atom = e.space.new_atom("index from a float", low, INT64.maximum)  # whether it fits a narrower type is to be proved
-    e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
-    return Polynomial.atom(atom.number)
-
-
-def float_is_non_negative(e: Evaluator, node: Node, coordinates: Coordinates, depth: int) -> bool:
-    if depth > 40:
-        return False
-    match node:
-        case Constant(value):
-            return value >= 0
-        case Cast(operand):
-            if isinstance(operand.type, ScalarType) and operand.type.is_integer:
-                return e.lower_bound(e.observe(operand, coordinates, node)) >= 0
-            return float_is_non_negative(e, operand, coordinates, depth + 1)
-        case ExpandDims() | Broadcast() | Permute():
-            return float_is_non_negative(e, node.operand, operand_coordinates(node, coordinates), depth + 1)
-        case Binary(operator, left, right) if operator in (
-            BinaryOperator.ADD, BinaryOperator.MULTIPLY, BinaryOperator.TRUE_DIVIDE, BinaryOperator.MINIMUM,
-        ):  # fmt: skip
-            return all(float_is_non_negative(e, n, coordinates, depth + 1) for n in (left, right))
-        case Binary(BinaryOperator.MAXIMUM, left, right):
-            return any(float_is_non_negative(e, n, coordinates, depth + 1) for n in (left, right))
-        case _:
-            return False
 
 
 def where(e: Evaluator, node: Where, coordinates: Coordinates) -> Polynomial:
