@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -11,6 +11,7 @@ from kernelscope.audit.launch_analysis import LaunchAnalyser, LaunchAnalysis, Vi
 from kernelscope.audit.results import Verdict
 from kernelscope.launches.launch import Symbol
 from tests.properties.exhaustive import Event, Exhaustive
+from tests.properties.kernel_texts import Text, case_of, draw_text
 from tests.properties.narrow_programs import Case, draw
 
 Sizes = dict[str, int]
@@ -124,8 +125,24 @@ def compare(case: Case) -> Agreement:
 
 def small_case(random: Random) -> Case:
     """A random case with few enough points for brute force."""
+    return _first_small(lambda: draw(random))
+
+
+def small_kernel(random: Random) -> tuple[Text, Case]:
+    """A random kernel text with few enough points for brute force, and the case read from it."""
+    texts: list[Text] = []
+
+    def drawn() -> Case:
+        texts.append(draw_text(random))
+        return case_of(texts[-1])
+
+    case = _first_small(drawn)
+    return texts[-1], case
+
+
+def _first_small(drawn: Callable[[], Case]) -> Case:
     while True:
-        case = draw(random)
+        case = drawn()
         comparison = Comparison(case)
         if sum(comparison.brute.points(sizes) for sizes in comparison.all_sizes()) <= MOST_POINTS:
             return case

@@ -25,6 +25,7 @@ from kernelscope.triton_source.scalar_types import Kind, PointerType, ScalarType
 from tests.properties.python_text import Undefined, agreement_code, code_of, helpers, loads_below
 
 _SAMPLE = (-128, -100, -65, -33, -17, -9, -2, -1, 0, 1, 2, 3, 5, 8, 13, 16, 31, 32, 63, 64, 100, 127)
+_MOST_ITERATIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,9 @@ class Exhaustive:
             yield
             return
         for _ in self._iterations(loops[:-1]):
+            if self.program.loops[loops[-1]].is_while:
+                yield from self._while_iterations(loops[-1])
+                continue
             try:
                 start, end, step = self._bounds(loops[-1], machine=False)
             except Undefined:
@@ -180,11 +184,31 @@ class Exhaustive:
                 self.scope[f"k{loops[-1]}"] = k
                 yield
 
+    def _while_iterations(self, number: int) -> Iterator[None]:
+        condition = self.program.loops[number].condition
+        assert condition is not None
+        for k in range(_MOST_ITERATIONS):
+            self.scope[f"k{number}"] = k
+            if not self._value(condition, (), machine=False):
+                return
+            yield
+
+    def _while(self, number: int, ids: tuple[int, int, int]) -> Iterator[Event]:
+        """The condition before every iteration, and where the loop ends."""
+        condition = self.program.loops[number].condition
+        assert condition is not None
+        for _ in self._while_iterations(number):
+            yield from self._compared("loop", condition, (), ids, None)
+        yield from self._compared("loop", condition, (), ids, None)
+
     def _loop(self, number: int, ids: tuple[int, int, int]) -> Iterator[Event]:
         loop = self.program.loops[number]
         for _ in self._iterations(loop.loops):
             try:
                 if not self._guards(loop.guards, machine=False):
+                    continue
+                if loop.is_while:
+                    yield from self._while(number, ids)
                     continue
                 exact, machine = self._bounds(number, machine=False), self._bounds(number, machine=True)
             except Undefined:
