@@ -38,7 +38,7 @@ def score() -> Score:
     )
     parts = [
         HEADER + summary,
-        "## Largest safe sizes\n\nWith every other size at 64, whatever the memory (`kernelscope bounds`, `fixtures/expected.json`).",
+        "## Largest safe sizes\n\nOther sizes are 64, memory is unlimited (`kernelscope bounds`, `fixtures/expected.json`).",
         _table(("package", "size", "expected", "found"), ((n, s, _number(w), _number(f)) for n, s, w, f in sizes)),
         "## Verdicts\n\nAs captured, under the default assumptions (`kernelscope audit`).",
         _table(("package", "verdict", "unknown findings"), ((n, v, str(c)) for n, v, c in verdicts)),
