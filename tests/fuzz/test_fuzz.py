@@ -7,9 +7,7 @@ import pytest
 from tests.fuzz.trial import try_seed
 
 #: Seeds whose input is known to be judged wrongly, each with the reason; empty when all is well.
-KNOWN_WRONG = frozenset(
-    {2}  # a mask of int32 (`mask = offs * n`), which triton does not compile, is not looked at
-)
+KNOWN_WRONG: frozenset[int] = frozenset()
 
 
 @pytest.mark.fuzz

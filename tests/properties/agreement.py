@@ -66,8 +66,8 @@ class Comparison:
             found.extend(self._witness_problems(analysis, violation))
         for symbol in self.case.symbols:
             found.extend(self._threshold_problems(symbol))
-        if analysis.impossible and any(self._fits(sizes) for sizes in self.all_sizes()):
-            found.append("no size is said to fit into memory, but some do")
+        if analysis.impossible and any(self._fits(sizes) and self.brute.points(sizes) for sizes in self.all_sizes()):
+            found.append("no size is said to launch within memory, but some do")
         return Agreement(verdict, unsafe is None, analysis.impossible, tuple(found))
 
     def _analyser(self, ranges: Mapping[str, tuple[int, int]]) -> LaunchAnalyser:
@@ -81,6 +81,7 @@ class Comparison:
         sizes = {names[number]: value for number, value in trigger.sizes.items()}
         failure = trigger.failure
         requirement = violation.requirement.requirement if violation.requirement is not None else None
+        self.brute.extra_values = set(failure.loaded.values())
         anywhere = requirement is None or requirement.access is None
         if not any(anywhere or e.program_id == failure.program_id for e in self.events(sizes)):
             yield f"no such failure at {sizes}: {failure}"

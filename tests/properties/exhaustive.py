@@ -96,6 +96,8 @@ class Exhaustive:
         self.scope: dict[str, object] = helpers()
         self._pairs: dict[tuple[int, tuple[str, ...], bool], _Pair] = {}
         self._agreed: dict[int, CodeType] = {}
+        #: Values tried for loads without a declared range, besides the sample.
+        self.extra_values: set[int] = set()
         self._tensors = {a.name: a.tensor for a in launch.arguments if isinstance(a, TensorArgument)}
         self._scalars = {a.name: a.value for a in launch.arguments if isinstance(a, ScalarArgument)}
 
@@ -318,14 +320,15 @@ class Exhaustive:
         return self._tensors[_base_name(self.program.accesses[access].pointer)]
 
     def _loadable(self, access: int, sizes: Mapping[str, int]) -> list[int]:
-        """Values that a load may return: all of the declared range, else a sample of its type's."""
+        """Values that a load may return: all of the declared range that its type holds, else a sample of its type's."""
         values = self._tensor_of(access).values
-        if values is not None:
-            low, high = (host_value(v, sizes) for v in values)
-            return list(range(low, high + 1))
         pointer = self.program.accesses[access].pointer.type
         assert isinstance(pointer, PointerType)
-        return [v for v in _SAMPLE if pointer.element.minimum <= v <= pointer.element.maximum]
+        least, most = pointer.element.minimum, pointer.element.maximum
+        if values is not None:
+            low, high = (host_value(v, sizes) for v in values)
+            return list(range(max(least, low), min(most, high) + 1))
+        return [v for v in (*_SAMPLE, *sorted(self.extra_values)) if least <= v <= most]
 
     def _extent(self, access: ip.Access, sizes: Mapping[str, int]) -> int:
         return extent_of(self._tensors[_base_name(access.pointer)], sizes)

@@ -10,19 +10,21 @@ from collections import Counter
 from random import Random
 
 from kernelscope.audit.results import Verdict
-from tests.properties.agreement import compare, small_case
+from tests.properties.agreement import compare, small_case, small_kernel
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.properties.precision", description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--texts", action="store_true", help="kernels as text in place of narrow programs")
     arguments = parser.parse_args()
     counts: Counter[tuple[bool, Verdict]] = Counter()
     wrong, start = 0, time.perf_counter()
     for seed in range(arguments.seed, arguments.seed + arguments.count):
         try:
-            agreement = compare(small_case(Random(seed)))
+            random = Random(seed)
+            agreement = compare(small_kernel(random)[1] if arguments.texts else small_case(random))
         except Exception:  # noqa: BLE001  a crash is a wrong answer too
             wrong += 1
             print(f"seed {seed}: {traceback.format_exc(limit=-3)}", flush=True)
