@@ -26,6 +26,7 @@ from kernelscope.launches.launch import (
     WrapperFacts,
 )
 from kernelscope.launches.python_expression import PythonExpressions, UndefinedName
+from kernelscope.triton_source.scalar_types import from_signature
 
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
@@ -43,6 +44,10 @@ def read_launch_file(text: str, path: str, source: str, source_path: str) -> Wra
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise KernelscopeError(f"not valid TOML: {error}", where=path, try_this="correct the launch file") from error
     return _LaunchFile(table, path, _kernel(source, source_path, table.get("kernel")), source, source_path).read()
+
+
+def _is_signature_type(text: str) -> bool:
+    return from_signature(text) is not None or text == "constexpr" or text.startswith(("tensordesc<", "nvTmaDesc"))
 
 
 def _kernel(source: str, path: str, wanted: object) -> KernelDeclaration:
@@ -180,7 +185,7 @@ class _LaunchFile:
     def _type(self, name: str) -> str | None:
         """The signature type: from [types], the kernel's own signature, or the tensor's dtype."""
         given = self._tables["types"].get(name)
-        if given is not None and not isinstance(given, str):
+        if given is not None and not (isinstance(given, str) and _is_signature_type(given)):
             raise self._fail(f"types.{name}", f"{given!r} is no type", 'write a signature type such as "i32"')
         tensor = self._tables["tensors"].get(name)
         dtype = tensor.get("dtype") if isinstance(tensor, dict) else None

@@ -67,6 +67,12 @@ def test_the_contract_is_read() -> None:
     assert found.kernels[0].source == KERNEL
 
 
+@pytest.mark.parametrize("given", ["int32", "i33", "", "__import__('os')"])
+def test_a_type_that_triton_does_not_have_is_refused(given: str) -> None:
+    with pytest.raises(KernelscopeError, match="is no type"):
+        read(LAUNCH.replace('xnumel = "i32"', f'xnumel = "{given}"'))
+
+
 @pytest.mark.parametrize("table", ["symbols", "arguments", "types", "constexpr", "tensors"])
 def test_the_grid_may_stand_below_any_heading(table: str) -> None:
     line = 'grid = ["cdiv(xnumel, XBLOCK)", "1", "1"]\n'
