@@ -12,9 +12,9 @@ from pathlib import Path
 _MEASURE = """
 import json, resource, sys, time
 from kernelscope.audit import audit
-start = time.perf_counter()
+start = time.process_time()
 audit([sys.argv[1]])
-print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+print(json.dumps([time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
 
 
@@ -40,7 +40,7 @@ def add_sparse_weights(source: Path, target: Path, size: int) -> None:
 
 
 def time_and_peak(path: Path) -> tuple[float, float]:
-    """Seconds of an audit and the process's peak resident megabytes."""
+    """Processor seconds of an audit and the process's peak resident megabytes."""
     run = subprocess.run([sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True)
     taken, peak = json.loads(run.stdout)
     return taken, peak
