@@ -10,7 +10,7 @@ import click
 
 from kernelscope import __version__
 from kernelscope.errors import InternalError, KernelscopeError
-from kernelscope.parameter_types import FixedSizeType, MemoryType, RangeType, SizeRange, once
+from kernelscope.parameter_types import STRATEGIES, FixedSizeType, MemoryType, RangeType, SizeRange, once
 
 if TYPE_CHECKING:
     from kernelscope.audit.results import AuditResult
@@ -240,6 +240,69 @@ def explain(code: str | None) -> int:
     style = _text_style(None)
     _write(checks_text(all_checks(), style) if code is None else explain_text(check_of(code), style), None)
     return _OK
+
+
+@main.command(epilog=_EXIT_STATUS)
+@click.argument("path", metavar="IN.pt2")
+@click.option("-o", "--output", metavar="OUT.pt2", help="The package to write.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="Which casts.")
+@click.option("--only", multiple=True, metavar="KERNEL", help="Patch this kernel and leave the others.")
+@click.option("--dry-run", is_flag=True, help="Compile and report, and write nothing.")
+@click.option("--strict", is_flag=True, help="Write nothing when something stays unsafe.")
+@click.option("--trust-source", is_flag=True, help="Patch a kernel whose source does not give its binary, too.")
+@click.option(
+    "--patches", "folders", type=click.Path(exists=True, file_okay=False), multiple=True, metavar="DIR",
+    help="Patches of your own beside the shipped ones.",
+)  # fmt: skip
+@_device_memory("288GiB")
+@_FORMAT
+@_debug
+def patch(
+    path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
+    trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
+) -> int:  # fmt: skip
+    """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
+    from kernelscope.patching import Strategy
+    from kernelscope.patching import patch as patch_package
+    from kernelscope.report.output import check_writable
+    from kernelscope.report.progress import AuditProgress
+
+    if output is None and not dry_run:
+        raise click.UsageError("nowhere to write: give -o OUT.pt2, or --dry-run")
+    if output is not None and not dry_run:
+        check_writable(output)
+    with AuditProgress() as progress:
+        report = patch_package(
+            path, output, strategy=Strategy(strategy), only=only, dry_run=dry_run, trust_source=trust_source,
+            strict=strict, device_memory=device_memory, patch_folders=folders,
+            progress=lambda what, done, total: progress(done, total, what),
+        )  # fmt: skip
+    if form == "json":
+        from kernelscope.report.patch_json import patch_json
+
+        _write(patch_json(report, _command()), None)
+    else:
+        from kernelscope.report.patch_text import patch_text
+
+        _write(patch_text(report, _text_style(None)), None)
+    return _OK if report.ok else _UNSAFE
+
+
+@main.command("test", epilog="Exit status: 0 all passed, 1 one failed, 2 not a patch.")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False), metavar="PATCH.py")
+@_debug
+def run_patch_examples(path: str) -> int:
+    """Run the examples in a patch file of your own. The file is imported, and so executed."""
+    from pathlib import Path
+
+    from kernelscope.report.examples_text import examples_text
+    from kernelscope.rewrite.patch_examples import run_examples
+    from kernelscope.rewrite.patch_file import load_patch
+
+    loaded = load_patch(Path(path))
+    results = run_examples(loaded)
+    _write(examples_text(f"{loaded.name}: {loaded.title}", results, _text_style(None)), None)
+    return _OK if all(result.passed for result in results) else _UNSAFE
 
 
 def _command() -> list[str]:

@@ -22,6 +22,9 @@ _AMOUNT = re.compile(r"(\d{1,18})(?:\.(\d{1,9}))?\s*([a-z]*)", re.IGNORECASE | r
 _INTEGER = re.compile(r"[+-]?\d+(?:_\d+)*", re.ASCII)
 _MAX_DIGITS = 40
 
+#: The values of `--strategy`, as `rewrite.rewriting.Strategy` names them; a blanket rewrite is for comparison only.
+STRATEGIES = ("auto", "minimal", "inductor")
+
 SizeRange = tuple[str, int | None, int | None]
 
 

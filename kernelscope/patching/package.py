@@ -49,8 +49,17 @@ def patch(
     input is only read; `output` appears when it is complete. KernelscopeError for what can't be read or written."""
     if output is None and not dry_run:
         raise KernelscopeError("no output", try_this="give -o OUT.pt2, or --dry-run")
+    if output is not None and not dry_run and _is_same_file(path, output):
+        raise KernelscopeError("is the input, which stays as it is", where=output, try_this="give -o another file")
     run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory)
     return run.run(patch_folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
+
+
+def _is_same_file(path: str, output: str) -> bool:
+    try:
+        return Path(path).samefile(output)
+    except OSError:
+        return False  # one of them does not exist
 
 
 class _Run:
