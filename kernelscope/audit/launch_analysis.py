@@ -58,10 +58,15 @@ class LaunchAnalysis:
     box: Mapping[int, Range] = field(default_factory=dict)  # the sizes considered, by symbol atom
 
 
-def full_ranges(symbols: Sequence[Symbol]) -> dict[str, Range]:
-    """The declared range of each symbol; without an upper bound, any int64 size."""
+def full_ranges(symbols: Sequence[Symbol], device_memory: int | None = None) -> dict[str, Range]:
+    """The declared range of each symbol. Without an upper bound: any int64 size, for a dimension of an input as many
+    elements as the device has bytes, since the input must be there."""
+    largest = LARGEST_SIZE if device_memory is None else device_memory
     return {
-        s.name: (0 if s.minimum is None else s.minimum, LARGEST_SIZE if s.maximum is None else s.maximum)
+        s.name: (
+            0 if s.minimum is None else s.minimum,
+            (largest if s.source.startswith("input") else LARGEST_SIZE) if s.maximum is None else s.maximum,
+        )
         for s in symbols
     }
 

@@ -230,7 +230,7 @@ class _ArtifactAuditor:
         self, wrapper: WrapperFacts, symbols: tuple[Symbol, ...], model: Model
     ) -> tuple[list[KernelResult], dict[str, int | None]]:
         reader = KernelReader(model.binaries)
-        ranges = full_ranges(symbols)
+        ranges = full_ranges(symbols, self.settings.device_memory)
         self.used.update(UsedBound(s.name, s.minimum, s.maximum, s.origin) for s in symbols)
         largest: dict[str, int | None] = {}
         results: list[KernelResult] = []
