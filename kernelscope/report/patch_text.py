@@ -120,15 +120,16 @@ def _number(cost: KernelCost | None, name: str) -> str:
 
 def _candidates(candidates: tuple[CandidateCost, ...]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for candidate in candidates:
-        cost = candidate.cost
-        fits = "" if cost is None or cost.occupancy is None else f"occupancy {100 * cost.occupancy:.0f} %"
-        table.add_row(
-            Text(candidate.strategy.value), Text(counted(candidate.casts, "cast")),
-            Text(f"{_number(cost, 'registers')} registers"), Text(f"{_number(cost, 'spills')} spills"), Text(fits),
-            Text(f"{_number(cost, 'instructions')} instructions"),
-            Text("new library" if candidate.widened else ""),
-        )  # fmt: skip
+    words = ("", "casts", "registers", "spills", "occupancy", "instructions", "")
+    for _ in words:
+        table.add_column(no_wrap=True)
+    table.add_row(*(Text(word, "quiet") for word in words))
+    for one in candidates:
+        measured = [_number(one.cost, name) for name in ("registers", "spills", "instructions")]
+        occupancy = None if one.cost is None else one.cost.occupancy
+        measured.insert(2, "?" if occupancy is None else f"{100 * occupancy:.0f} %")
+        library = "new library" if one.widened else ""
+        table.add_row(*(Text(cell) for cell in (one.strategy.value, str(one.casts), *measured, library)))
     return table
 
 
