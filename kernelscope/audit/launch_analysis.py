@@ -93,7 +93,7 @@ class LaunchAnalyser:
         self.model = model_of(launch, symbols, _launching(launch, symbols, ranges), device_memory)
         self._thresholds: dict[object, dict[str, int | None]] = {}
         space, steps = self.model.space, self.model.steps
-        memory = () if self.model.memory is None else (self.model.memory,)
+        memory = () if self.model.memory is None else (self.model.memory, *self._inputs_fit(device_memory or 0))
         self.grid_prover = Prover(space, memory, steps)
         #: Only sizes whose grid CUDA launches: beyond, the launch fails, which is a finding of its own.
         self.prover = Prover(space, memory + launchable(self.model), steps)
@@ -120,6 +120,16 @@ class LaunchAnalyser:
             self.grid_prover.largest_safe(grids, number, self.box),
         ]
         return min((f for f in found if f is not None), default=None)
+
+    def _inputs_fit(self, device_memory: int) -> tuple[Polynomial, ...]:
+        """The dimensions of one input multiply to at most as many elements as the device has bytes."""
+        products: dict[str, Polynomial] = {}
+        for symbol in {s.source: s for s in self.symbols}.values():
+            tensor, bracket, _ = symbol.source.partition("[")
+            if bracket and tensor.startswith("input") and symbol.source.endswith("]"):
+                size = Polynomial.atom(self.model.symbols[symbol.name])
+                products[tensor] = products.get(tensor, Polynomial.constant(1)) * size
+        return tuple(Polynomial.constant(device_memory) - p for p in products.values() if len(p.atoms()) > 1)
 
     def unbounded(self) -> list[RequirementClaims]:
         return [r for r in self.result.requirements if r.missing is not None]
