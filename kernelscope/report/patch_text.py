@@ -84,7 +84,8 @@ def _patched(kernel: Patched) -> Iterator[RenderableType]:
     for change in kernel.changes[:_MAX_LINES]:
         yield from _change(change)
     if len(kernel.changes) > _MAX_LINES:
-        yield paragraph(f"... and {counted(len(kernel.changes) - _MAX_LINES, 'line')} more: see --format json", "quiet")
+        rest = counted(len(kernel.changes) - _MAX_LINES, "more line")
+        yield paragraph(f"... and {rest}: see --format json", "quiet")
     yield labelled("patches", listed(kernel.patches, _MAX_NAMES))
     if kernel.widened:
         yield labelled("arguments", f"{listed(kernel.widened, _MAX_NAMES)} in 64 bits")
