@@ -47,8 +47,9 @@ def _parts(report: PatchReport) -> Iterator[RenderableType]:
     if left:
         yield Text("")
         yield heading("Stays as it is" if report.after is None else "Not safe in the result")
+        told = {k.kernel for k in report.kernels if not isinstance(k, Patched)}
         for one in left:
-            yield from _left(one)
+            yield from _left(one, "for the reason above" if one.kernel in told else one.reason)
     if report.after is not None:
         yield Text("")
         for artifact in report.after.artifacts:
@@ -146,8 +147,8 @@ def _wrappers(report: PatchReport) -> Iterator[RenderableType]:
         yield Text(f"Compiled with Triton {report.triton_version}, torch {report.torch_version}", "quiet")
 
 
-def _left(one: Remaining) -> Iterator[RenderableType]:
-    yield indented(Text.assemble((one.verdict.name, one.verdict.word), f"  {one.kernel}: {one.reason}", overflow="fold"))
+def _left(one: Remaining, reason: str) -> Iterator[RenderableType]:
+    yield indented(Text.assemble((one.verdict.name, one.verdict.word), f"  {one.kernel}: {reason}", overflow="fold"))
     yield from (indented(bullet(text)) for text in one.findings[:_MAX_FINDINGS])
     if len(one.findings) > _MAX_FINDINGS:
         yield indented(bullet(f"{len(one.findings) - _MAX_FINDINGS} more: `kernelscope audit` shows them"))
