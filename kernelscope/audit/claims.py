@@ -74,15 +74,26 @@ def unfollowed_reason(requirement: Requirement) -> tuple[UnknownReason, str] | N
     return next((evaluator.unfollowed[n] for n in sorted(numbers) if n in evaluator.unfollowed), None)
 
 
+def _rule_applies(requirement: Requirement) -> bool:
+    """The buffer rule speaks of values from memory or from floats only: nothing else may be unknown in the offset."""
+    evaluator = requirement.evaluator
+    if evaluator is None or requirement.buffer is None:
+        return False
+    space = requirement.obligation.space
+    below = space.atoms_below(requirement.obligation.exact) | space.atoms_below(requirement.buffer[0])
+    unknown = below & evaluator.unfollowed.keys()
+    return bool(unknown) and unknown <= evaluator.loaded_atoms.keys() | evaluator.float_atoms
+
+
 def _needs_rule(requirement: Requirement, space: Space, candidates: Sequence[Polynomial], limit: int) -> bool:
     """A loaded or float index whose type's own range is all that bounds it."""
-    if requirement.buffer is None or unfollowed_reason(requirement) is None:
+    if requirement.buffer is None or not _rule_applies(requirement):
         return False
     return all(space.maximum(c) > limit for c in candidates)
 
 
 def _under_buffer_rule(requirement: Requirement, polynomial: Polynomial, limit: int) -> Claim | None:
-    if requirement.buffer is None or unfollowed_reason(requirement) is None:
+    if requirement.buffer is None or not _rule_applies(requirement):
         return None
     offset, extent = requirement.buffer
     space = requirement.obligation.space.fork()

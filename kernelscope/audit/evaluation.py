@@ -47,6 +47,7 @@ class Evaluator:
         self.float_conversions: list[Cast] = []
         #: Values that are not followed and that an address, mask, bound or condition depends on.
         self.not_followed: list[NotFollowed] = []
+        self.float_atoms: set[int] = set()
         self.loaded_atoms: dict[int, tuple[int, Coordinates]] = {}
         self.loop_atoms: dict[int, int] = {}
         self.program_atoms: dict[int, int] = {}
@@ -229,6 +230,7 @@ def fork(evaluator: Evaluator) -> Evaluator:
     copy = Evaluator(evaluator.program, evaluator.model, evaluator.space.fork())
     copy.use = evaluator.use
     copy.unfollowed = dict(evaluator.unfollowed)
+    copy.float_atoms = set(evaluator.float_atoms)
     copy.loaded_atoms = dict(evaluator.loaded_atoms)
     copy.loop_atoms = dict(evaluator.loop_atoms)
     copy.program_atoms = dict(evaluator.program_atoms)

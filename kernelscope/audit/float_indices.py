@@ -44,6 +44,7 @@ def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial
             exact = ratio.numerator.scaled(Fraction(1) / Fraction(divisor))
             atom.uppers.append(exact.scaled(1 + _SLACK).plus(1))
     e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
+    e.float_atoms.add(atom.number)
     return Polynomial.atom(atom.number)
 
 
