@@ -5,6 +5,7 @@ It runs with an empty environment and a private folder; a kernel that crashes or
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import linecache
 import os
@@ -18,15 +19,23 @@ from kernelscope.build.resolution import check_names
 from kernelscope.build.restricted_module import RestrictionError, restricted_module
 
 Fields = Mapping[str, Any]
+_PR_SET_PDEATHSIG = 1
 
 
 def main(folder: str, jobs: int, seconds: int) -> None:
     """Answers batches of requests until standard input ends."""
+    _die_with_parent()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # Triton prints what it fails on
     _say(answers, _warm_up())
     for line in sys.stdin:
         _batch(json.loads(line), folder, jobs, seconds, answers)
+
+
+def _die_with_parent() -> None:
+    """Ends this process when the one that started it ends, however that happens (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _say(answers: IO[str], message: Fields) -> None:
@@ -84,6 +93,7 @@ def _forked(number: int, request: Fields, folder: str, seconds: int) -> int:
         return process
     code = 1
     try:
+        _die_with_parent()
         signal.alarm(seconds)
         path = _result_path(folder, number)
         with open(f"{path}.part", "w", encoding="utf-8") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ _LOOP_BLOCKS = (2048, 1024, 512, 256, 128, 64, 4096, 32, 16, 8, 8192, 16384, 4, 
 _STAGES = (1, 3, 2, 4, 5, 6, 7, 8)
 _CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "ir_override")
 _HELPER_FOLDERS = ("triton/language/", "torch/_inductor/runtime/")
+_USUAL_ELEMENTS = 64
+_MOST_ELEMENTS = 512
 _DEFAULT_WARPS = 4  # of triton.Config
 
 
@@ -86,10 +89,23 @@ def _launch_choices(
     for values, options in _stated_configs(decorator, kernel, warps):
         known = {**decorator.constants, **kernel.constexprs, **values}
         missing = [name for name in decorator.parameters if _is_open(name, decorator, known)]
-        choices = [_block_choices(kernel, decorator, name) for name in missing]
+        choices = itertools.product(*(_block_choices(kernel, decorator, name) for name in missing))
+        tiles = _plausible([dict(zip(missing, blocks, strict=True)) for blocks in choices], known, options)
         stages: Sequence[Option] = (options["num_stages"],) if "num_stages" in options else _stages(decorator)
-        for stage, blocks in itertools.product(stages, itertools.product(*choices)):
-            yield {**values, **dict(zip(missing, blocks, strict=True))}, {**options, "num_stages": stage}
+        for stage, blocks in itertools.product(stages, tiles):
+            yield {**values, **blocks}, {**options, "num_stages": stage}
+
+
+def _plausible(
+    tiles: list[dict[str, int]], known: Mapping[str, object], options: Mapping[str, Option]
+) -> list[dict[str, int]]:
+    """Tiles in their order, those with many elements a thread last, and without those that take minutes to compile."""
+    fixed = math.prod(size for name, size in known.items() if name.endswith("BLOCK") and isinstance(size, int))
+    threads = 32 * int(options.get("num_warps") or _DEFAULT_WARPS)
+    elements = [fixed * math.prod(tile.values()) // threads for tile in tiles]
+    usual = [tile for tile, count in zip(tiles, elements, strict=True) if count <= _USUAL_ELEMENTS]
+    large = [tile for tile, count in zip(tiles, elements, strict=True) if _USUAL_ELEMENTS < count <= _MOST_ELEMENTS]
+    return usual + large or tiles
 
 
 def _is_open(name: str, decorator: KernelDecorator, known: Mapping[str, object]) -> bool:
