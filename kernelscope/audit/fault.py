@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelscope.audit.node_values import RING
-from kernelscope.audit.point import NotEvaluable, PointEvaluator, inner_lanes
+from kernelscope.audit.point import NotEvaluable, PointEvaluator, Undefined, inner_lanes
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Access,
@@ -37,6 +37,8 @@ def _holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -
         case _:
             try:
                 return bool(evaluator.value(condition, lanes))
+            except Undefined:
+                raise
             except NotEvaluable:
                 return True
 

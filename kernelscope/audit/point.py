@@ -38,6 +38,10 @@ class NotEvaluable(Exception):
     """The node's value cannot be computed at a point (a float, an opaque value)."""
 
 
+class Undefined(NotEvaluable):
+    """The exact program itself has no value here: it divides by zero."""
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """Where a program is evaluated. `arguments`: exact values before any narrowing. `machine_arguments`: as they arrive.
@@ -198,7 +202,7 @@ def apply(operator: BinaryOperator, left: int, right: int, type_: ScalarType) ->
             return left * right
         case BinaryOperator.FLOOR_DIVIDE | BinaryOperator.REMAINDER:
             if right == 0:
-                raise NotEvaluable("division by zero")
+                raise Undefined("division by zero")
             quotient = abs(left) // abs(right) * (1 if (left >= 0) == (right > 0) else -1)
             return quotient if operator is BinaryOperator.FLOOR_DIVIDE else left - quotient * right
         case BinaryOperator.AND:

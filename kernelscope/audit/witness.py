@@ -18,7 +18,7 @@ from kernelscope.audit.fault import faulty_operation, is_live
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.index_targets import index_targets, linear_part
 from kernelscope.audit.obligations import Requirement
-from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator
+from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator, Undefined
 from kernelscope.audit.results import Consequence
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
@@ -371,6 +371,8 @@ class WitnessSearch:
         for access in (own, *others):
             try:
                 consequence = self._effect(exact, machine, values, access)
+            except Undefined:
+                raise
             except NotEvaluable:
                 continue
             if consequence is not None:
@@ -386,6 +388,7 @@ class WitnessSearch:
         if not live and not machine_live:
             return None
         if use is Use.VALUE:
+            self._must_be_defined(exact, access, here)
             return Consequence.WRONG_RESULT if live and self._stores_otherwise(exact, machine, access, here) else None
         if live != machine_live and not machine_live:
             return Consequence.WRONG_RESULT
@@ -394,6 +397,15 @@ class WitnessSearch:
             return None
         return Consequence.OUT_OF_BOUNDS if self._outside(access, wrong) else Consequence.WRONG_RESULT
 
+    def _must_be_defined(self, exact: PointEvaluator, access: Access, here: tuple[int, ...]) -> None:
+        """Raises Undefined where the exact program has no address."""
+        try:
+            exact.offset(access.pointer, here)
+        except Undefined:
+            raise
+        except NotEvaluable:
+            return
+
     def _stores_otherwise(
         self, exact: PointEvaluator, machine: PointEvaluator, access: Access, here: tuple[int, ...]
     ) -> bool:
@@ -401,6 +413,8 @@ class WitnessSearch:
         if access.value is not None:
             try:
                 return exact.value(access.value, here) != machine.value(access.value, here)
+            except Undefined:
+                raise
             except NotEvaluable:
                 pass
         observer = self.requirement.obligation.observer
