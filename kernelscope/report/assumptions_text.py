@@ -14,7 +14,7 @@ def assumption_lines(result: AuditResult) -> list[str]:
     lines = [
         "no limit on device memory"
         if memory is None
-        else f"the tensors of one launch fit in {bytes_text(memory)} of device memory (--device-memory)"
+        else f"the tensors of one launch, and each input, fit in {bytes_text(memory)} of device memory (--device-memory)"
     ]
     bounds = list(dict.fromkeys(map(_bound, result.assumptions.bounds)))
     lines += bounds[:_MAX_BOUNDS]
