@@ -25,7 +25,7 @@ def test_older_commands_are_read(name: str) -> None:
 
 @pytest.mark.parametrize(
     "flag",
-    ["-fplugin=/tmp/x.so", "-wrapper", "-specs=/tmp/x", "@/tmp/flags", "-Wl,-z,x", "-B/tmp", "-Xlinker", "; rm",
+    ["-fplugin=/planted/x.so", "-wrapper", "-specs=/planted/x", "@/planted/flags", "-Wl,-z,x", "-B/planted", "-Xlinker", "; rm",
      "-o/etc/x", "-fprofile-use=/x", "-DX=$(id)", "-fdump-tree-all=/x"],
 )  # fmt: skip
 def test_a_flag_that_is_not_known_is_refused(flag: str) -> None:

@@ -16,7 +16,7 @@ def kernel(before: str = "", parameters: str = "x, BLOCK: tl.constexpr", body: s
 
 def test_functions_stay_on_their_lines_and_all_else_is_left_out() -> None:
     source = kernel(
-        before="print('run')\nopen('/tmp/x', 'w')\nN = tl.constexpr(4)\nM = print(3)\n",
+        before="print('run')\nopen('planted', 'w')\nN = tl.constexpr(4)\nM = print(3)\n",
         decorators="@triton_heuristics.pointwise(size_hints={'x': 4}, filename=__file__)\n",
     )
     lines = restricted_module(source).text.split("\n")
