@@ -15,8 +15,8 @@ import kernelscope
 from kernelscope import cli
 from kernelscope.audit import DEFAULT_DEVICE_MEMORY
 from kernelscope.audit.results import AuditResult, BoundsResult, Verdict
+from kernelscope.commands.parameter_types import MemoryType, RangeType
 from kernelscope.errors import InternalError, KernelscopeError
-from kernelscope.parameter_types import MemoryType, RangeType
 from tests.report import results
 
 ROOT = Path(__file__).parents[1]

@@ -1,0 +1,56 @@
+"""`kernelscope patch`."""
+
+from __future__ import annotations
+
+import click
+
+from kernelscope.commands.options import debug_option, device_memory_option, report_format
+from kernelscope.commands.parameter_types import STRATEGIES
+from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE
+from kernelscope.commands.writing import command_line, text_style, write
+
+
+@click.command("patch", epilog=EXIT_STATUS)
+@click.argument("path", metavar="IN.pt2")
+@click.option("-o", "--output", metavar="OUT.pt2", help="The package to write.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="Which casts.")
+@click.option("--only", multiple=True, metavar="KERNEL", help="Patch this kernel and leave the others.")
+@click.option("--dry-run", is_flag=True, help="Compile and report, and write nothing.")
+@click.option("--strict", is_flag=True, help="Write nothing when something stays unsafe.")
+@click.option("--trust-source", is_flag=True, help="Patch a kernel whose source does not give its binary, too.")
+@click.option(
+    "--patches", "folders", type=click.Path(exists=True, file_okay=False), multiple=True, metavar="DIR",
+    help="Patches of your own beside the shipped ones.",
+)  # fmt: skip
+@device_memory_option("288GiB")
+@report_format("text", "json")
+@debug_option
+def command(
+    path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
+    trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
+) -> int:  # fmt: skip
+    """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
+    from kernelscope.patching import Strategy
+    from kernelscope.patching import patch as patch_package
+    from kernelscope.report.output import check_writable
+    from kernelscope.report.progress import AuditProgress
+
+    if output is None and not dry_run:
+        raise click.UsageError("nowhere to write: give -o OUT.pt2, or --dry-run")
+    if output is not None and not dry_run:
+        check_writable(output)
+    with AuditProgress() as progress:
+        report = patch_package(
+            path, output, strategy=Strategy(strategy), only=only, dry_run=dry_run, trust_source=trust_source,
+            strict=strict, device_memory=device_memory, patch_folders=folders,
+            progress=lambda what, done, total: progress(done, total, what),
+        )  # fmt: skip
+    if form == "json":
+        from kernelscope.report.patch_json import patch_json
+
+        write(patch_json(report, command_line()), None)
+    else:
+        from kernelscope.report.patch_text import patch_text
+
+        write(patch_text(report, text_style(None)), None)
+    return OK if report.ok else UNSAFE

@@ -1,0 +1,40 @@
+"""Where a report goes: stdout, or a file that appears only when complete; complaints go to stderr as one line."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from kernelscope.report.console import TextStyle
+
+
+def complain(text: str) -> None:
+    """One line on stderr, in printable ASCII whatever the names in it hold."""
+    line = " ".join(text.split())
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    click.echo(f"kernelscope: {shown.encode('ascii', 'backslashreplace').decode('ascii')}", err=True)
+
+
+def command_line() -> list[str]:
+    """The words of the command as given, for the JSON reports."""
+    return ["kernelscope", *sys.argv[1:]]
+
+
+def text_style(output: str | None) -> TextStyle:
+    """The style of the terminal when the report goes there, else plain."""
+    from kernelscope.report.console import TextStyle
+
+    return TextStyle.of(sys.stdout) if output in (None, "-") else TextStyle()
+
+
+def write(text: str, output: str | None) -> None:
+    """Write a report to the file `output`, or to stdout for None and `-`."""
+    from kernelscope.report.output import write_file, write_stdout
+
+    if output is None or output == "-":
+        write_stdout(text)
+    else:
+        write_file(output, text)
