@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kernelscope.artifact import open_artifact
-from kernelscope.audit.kernels import KernelReader, Readable
-from kernelscope.audit.launch_analysis import NO_LIMIT, LaunchAnalyser
-from kernelscope.audit.results import BoundsResult
-from kernelscope.audit.run import keep_least, read_model
+from kernelscope.audit.results import BoundsResult, keep_least
+from kernelscope.audit.run import read_model
+from kernelscope.audit.size_limits import SizeLimits
 from kernelscope.bounds.space import Range
 from kernelscope.errors import KernelscopeError
-from kernelscope.launches.launch import EmbeddedKernel, Launch, Symbol, WrapperFacts
 
 
 def largest_safe_sizes(
@@ -34,7 +32,7 @@ def largest_safe_sizes(
             raise KernelscopeError(part.what, where=part.position.file, try_this="the package is damaged; rebuild it")
         for wrapper in facts.wrappers:
             known |= {s.name for s in wrapper.symbols} | {s.source for s in wrapper.symbols}
-            _wrapper_bounds(wrapper, KernelReader(model.binaries), fixed, device_memory, largest, unknown)
+            _wrapper_bounds(SizeLimits(wrapper, model, device_memory), fixed, largest, unknown)
     for name in fixed:
         if name not in known:
             raise KernelscopeError(
@@ -44,57 +42,16 @@ def largest_safe_sizes(
 
 
 def _wrapper_bounds(
-    wrapper: WrapperFacts, reader: KernelReader, fixed: Mapping[str, int], device_memory: int | None,
-    largest: dict[str, int | None], unknown: dict[str, str],
-) -> None:  # fmt: skip
-    sources = {k.launcher_name: k for k in wrapper.kernels} | {k.name: k for k in wrapper.kernels}
-    values = {s.name: fixed.get(s.name, fixed.get(s.source)) for s in wrapper.symbols}
-    free = [s for s in wrapper.symbols if values[s.name] is None]
-    for symbol in free:
-        ranges: dict[str, Range] = {}
-        for other in wrapper.symbols:
-            value = values[other.name]
-            least = other.minimum or 0
-            if other is symbol:
-                ranges[other.name] = (least, NO_LIMIT - 1)
-            else:
-                ranges[other.name] = (value, value) if value is not None else (least, least)
-        best: int | None = None
-        for launch in wrapper.launches:
-            found, problem = _launch_bound(reader, sources, launch, wrapper.symbols, symbol, ranges, device_memory)
-            if problem is not None:
-                unknown.setdefault(symbol.name, problem)
-            if found is not None:
-                best = found if best is None else min(best, found)
-        keep_least(largest, {symbol.name: best})
-
-
-def _launch_bound(
-    reader: KernelReader, sources: Mapping[str, EmbeddedKernel], launch: Launch, symbols: Sequence[Symbol],
-    symbol: Symbol, ranges: Mapping[str, Range], device_memory: int | None,
-) -> tuple[int | None, str | None]:  # fmt: skip
-    embedded = sources.get(launch.launcher_name) or sources.get(launch.kernel)
-    kernel = reader.read(embedded) if embedded is not None else None
-    if not isinstance(kernel, Readable):
-        return None, f"the source of {launch.kernel} cannot be read"
-    try:
-        choice = reader.programs(kernel, launch)
-    except KernelscopeError as error:
-        return None, error.what
-    best: int | None = None
-    problem: str | None = None
-    for program, blocked in zip(choice.programs, choice.launches, strict=True):
-        analyser = LaunchAnalyser(program, blocked, symbols, ranges, device_memory)
-        if program.compile_errors:
-            return ranges[symbol.name][0] - 1, None
-        if program.unmodelled:
-            problem = program.unmodelled[0].detail
-        for part in analyser.result.collected.not_followed.values():
-            problem = part.detail
-        for requirement in analyser.unbounded():
-            assert requirement.missing is not None
-            problem = requirement.missing[1]
-        found = analyser.safe_up_to(symbol.name)
-        if found is not None:
-            best = found if best is None else min(best, found)
-    return best, problem
+    limits: SizeLimits, fixed: Mapping[str, int], largest: dict[str, int | None], unknown: dict[str, str]
+) -> None:
+    values = {s.name: fixed.get(s.name, fixed.get(s.source)) for s in limits.symbols}
+    ranges: dict[str, Range] = {}
+    for symbol in limits.symbols:
+        value = values[symbol.name]
+        ranges[symbol.name] = (symbol.minimum or 0,) * 2 if value is None else (value, value)
+    for symbol in limits.symbols:
+        if values[symbol.name] is None:
+            limit = limits.largest(symbol, ranges)
+            if limit.unknown is not None:
+                unknown.setdefault(symbol.name, limit.unknown)
+            keep_least(largest, {symbol.name: limit.largest})

@@ -232,6 +232,16 @@ def verdict_of(finding: Finding) -> Verdict:
             return Verdict.SAFE
 
 
+def keep_least(largest: dict[str, int | None], found: Mapping[str, int | None]) -> None:
+    """Merge limits by size: the least one counts, None is no limit."""
+    for name, value in found.items():
+        known = largest.get(name)
+        if name not in largest or known is None:
+            largest[name] = value
+        elif value is not None:
+            largest[name] = min(known, value)
+
+
 @dataclass(frozen=True, slots=True)
 class BoundsResult:
     """`kernelscope bounds`: `largest_safe` by free symbol (None: no limit below 2**40, 0 or less than the minimum: no
@@ -245,5 +255,5 @@ class BoundsResult:
 __all__ = [
     "ArtifactResult", "Assumptions", "AuditResult", "BoundsResult", "Consequence", "Finding", "KernelResult", "KernelSource",
     "Location", "ModelResult", "Note", "Proof", "RangedNode", "Span", "UnknownFinding", "UnsafeFinding", "UsedBound",
-    "Verdict", "Witness", "reason_of", "verdict_of",
+    "Verdict", "Witness", "keep_least", "reason_of", "verdict_of",
 ]  # fmt: skip

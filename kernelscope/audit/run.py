@@ -27,6 +27,7 @@ from kernelscope.audit.results import (
     UnsafeFinding,
     UsedBound,
     Verdict,
+    keep_least,
     verdict_of,
 )
 from kernelscope.bounds.space import Range
@@ -309,16 +310,6 @@ class _ArtifactAuditor:
 
 def _source(embedded: EmbeddedKernel) -> KernelSource:
     return KernelSource(embedded.name, embedded.source, embedded.file, embedded.first_line, embedded.indent)
-
-
-def keep_least(largest: dict[str, int | None], found: Mapping[str, int | None]) -> None:
-    """Merge limits by size: the least one counts, None is no limit."""
-    for name, value in found.items():
-        known = largest.get(name)
-        if name not in largest or known is None:
-            largest[name] = value
-        elif value is not None:
-            largest[name] = min(known, value)
 
 
 def _without_source(name: str, launches: list[Launch]) -> KernelResult:
