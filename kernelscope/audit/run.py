@@ -31,6 +31,7 @@ from kernelscope.audit.results import (
     verdict_of,
 )
 from kernelscope.bounds.space import Range
+from kernelscope.collection import rare_collection
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import (
     BoundOrigin,
@@ -114,13 +115,14 @@ def _in_processes(
 
 
 def _audit_path(path: str, settings: _Settings, progress: Progress | None = None) -> _PathResult:
-    try:
-        artifact = open_artifact(path)
-        facts = [read_model(model, settings.launch_file) for model in artifact.models]
-    except KernelscopeError as error:
-        return ArtifactResult(path, Verdict.UNKNOWN, (), error.one_line()), (), ()
-    auditor = _ArtifactAuditor(artifact, settings, progress)
-    return auditor.run(facts)
+    with rare_collection():
+        try:
+            artifact = open_artifact(path)
+            facts = [read_model(model, settings.launch_file) for model in artifact.models]
+        except KernelscopeError as error:
+            return ArtifactResult(path, Verdict.UNKNOWN, (), error.one_line()), (), ()
+        auditor = _ArtifactAuditor(artifact, settings, progress)
+        return auditor.run(facts)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
