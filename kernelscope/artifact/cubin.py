@@ -1,13 +1,13 @@
-"""Reads from a cubin what its wrapper does not say: the embedded PTX with the step of a reduction's loop.
-
-pyelftools is imported on the first call only: most audits need no cubin."""
+"""Reads from a cubin what its wrapper does not say: the embedded PTX with the step of a reduction's loop."""
 
 from __future__ import annotations
 
-import io
+import ast
+from collections.abc import Iterable
 
+from kernelscope.artifact.elf_section import ElfError, elf_section
 from kernelscope.artifact.loop_bounds import LoopBound, loop_bounds
-from kernelscope.artifact.ptx import Argument, Counter, Ptx, parse_ptx
+from kernelscope.artifact.ptx import Argument, Counter, Ptx, loop_counters, parameter_bytes, parse_ptx
 
 _PTX_SECTION = ".nv_debug_ptx_txt"
 
@@ -23,35 +23,29 @@ def ptx_of(cubin: bytes) -> Ptx:
 
 def ptx_text(cubin: bytes) -> str:
     """The PTX that a cubin was made from, as text with one instruction a line."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
     try:
-        section = ELFFile(io.BytesIO(cubin)).get_section_by_name(_PTX_SECTION)
-        if section is None or section["sh_offset"] + section["sh_size"] > len(cubin):
-            raise CubinError("it holds no PTX")
-        data: bytes = section.data()
-    except CubinError:
-        raise
-    except ELFError as error:
-        raise CubinError(f"not a readable ELF file: {error}") from None
-    except Exception as error:  # noqa: BLE001  pyelftools trusts offsets: damaged files raise whatever they hit
-        raise CubinError(f"damaged: {type(error).__name__}") from None
+        data = elf_section(cubin, _PTX_SECTION)
+    except ElfError as error:
+        raise CubinError(f"damaged: {error}") from None
+    if data is None:
+        raise CubinError("it holds no PTX")
     return data.replace(b"\0", b"\n").decode("utf-8", "replace")
 
 
-def recovered_block(cubin: bytes, source: str, name: str) -> int | None:
+def recovered_block(cubin: bytes, functions: Iterable[ast.FunctionDef], name: str) -> int | None:
     """The value of the constexpr `name` (R0_BLOCK) that the loops of a kernel step by, None unless it is plain to see.
 
-    The source tells up to which bound those loops run; counters with that bound must all show one power of two."""
-    bounds = loop_bounds(source, name)
+    The source's functions tell up to which bound those loops run; counters with that bound must all show one power of
+    two."""
+    bounds = loop_bounds(functions, name)
     if not bounds:
         return None
     try:
-        ptx = ptx_of(cubin)
+        text = ptx_text(cubin)
     except CubinError:
         return None
-    steps = {counter.step for counter in ptx.counters if _runs_to(counter, bounds, len(ptx.parameter_bytes))}
+    parameters = len(parameter_bytes(text))
+    steps = {counter.step for counter in loop_counters(text) if _runs_to(counter, bounds, parameters)}
     if len(steps) != 1:
         return None
     (step,) = steps

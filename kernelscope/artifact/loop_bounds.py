@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _SCRATCH = 2  # pointers that triton appends to the parameters, at most
@@ -23,30 +23,48 @@ class LoopBound:
         return self.arguments <= parameters <= self.arguments + _SCRATCH
 
 
-def loop_bounds(source: str, step: str) -> frozenset[LoopBound]:
-    """The bounds of all `for … in range(_, BOUND, step)`; empty when one is neither a literal nor an argument."""
+def functions_of(source: str) -> tuple[ast.FunctionDef, ...]:
+    """The functions at the top of a kernel's text; none where it is not Python."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+        return ()
+    return tuple(node for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def loop_bounds(functions: Iterable[ast.FunctionDef], step: str) -> frozenset[LoopBound]:
+    """The bounds of all `for … in range(_, BOUND, step)`; empty when one is neither a literal nor an argument."""
     found: set[LoopBound | None] = set()
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            found.update(_bound(function, bound) for bound in _stepped(function, step))
+    for function in functions:
+        statements = tuple(_statements(function.body))
+        bounds = tuple(_stepped(statements, step))
+        if bounds:
+            assigned = _assignments(statements)
+            found.update(_bound(function, assigned, bound) for bound in bounds)
     return frozenset() if None in found else frozenset(bound for bound in found if bound is not None)
 
 
-def _stepped(function: ast.FunctionDef, step: str) -> Iterator[ast.expr]:
-    for loop in ast.walk(function):
+def _statements(body: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    """Every statement of a body, at any depth."""
+    for node in body:
+        if isinstance(node, ast.stmt):
+            yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                yield from _statements(inner)
+
+
+def _stepped(statements: Iterable[ast.stmt], step: str) -> Iterator[ast.expr]:
+    for loop in statements:
         match loop:
             case ast.For(iter=ast.Call(func=called, args=[_, bound, ast.Name(id=name), *_])) if name == step:
                 if ast.unparse(called).rpartition(".")[2] == "range":
                     yield bound
 
 
-def _bound(function: ast.FunctionDef, bound: ast.expr) -> LoopBound | None:
+def _bound(function: ast.FunctionDef, assigned: dict[str, ast.expr | None], bound: ast.expr | None) -> LoopBound | None:
     """The bound with plain assignments followed (`rnumel = r0_numel`, `r0_numel = 4096`)."""
-    assigned = _assignments(function)
     for _ in range(8):
         match bound:
             case ast.Constant(value=int(value)):
@@ -71,13 +89,17 @@ def _is_constexpr(argument: ast.arg) -> bool:
     return argument.annotation is not None and ast.unparse(argument.annotation).rpartition(".")[2] == "constexpr"
 
 
-def _assignments(function: ast.FunctionDef) -> dict[str, ast.expr]:
-    """Names that are assigned exactly once in the whole function."""
-    values: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(function):
+def _assignments(statements: Iterable[ast.stmt]) -> dict[str, ast.expr | None]:
+    """What each name is set to by the only statement that sets it; None where another one changes it."""
+    values: dict[str, ast.expr | None] = {}
+    for node in statements:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                values.setdefault(name, []).append(value)
+                values[name] = None if name in values else value
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                values.setdefault(name, []).append(value)
-    return {name: found[0] for name, found in values.items() if len(found) == 1}
+                values[name] = None if name in values else value
+            case ast.AugAssign(target=ast.Name(id=name)) | ast.For(target=ast.Name(id=name)):
+                values[name] = None
+            case _:
+                pass
+    return values

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _INSTRUCTION = re.compile(r"^(?:@(?P<predicate>!?%\w+)\s+)?(?P<opcode>[a-z][\w.:]*)\s+(?P<operands>[^;]*);")
+_COMPARISON = re.compile(r"\bsetp\.lt\.[su](?:32|64)\s")
+_ENTRY = re.compile(r"^[^/\n]*\.entry[^\n]*$", re.MULTILINE)
+_LONGEST_ENTRY = 1 << 20  # characters of an entry's parameter list
+_SEARCHES = 64
 _LABEL = re.compile(r"^\$\w+:\s*")
 _LITERAL = re.compile(r"^-?(?:0[xX][0-9a-fA-F]+|\d+)$")
 _PARAMETER = re.compile(r"^\.param\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)[^\[,]*?(?:\[(\d+)\])?,?$")
@@ -55,68 +59,100 @@ class _Instruction:
 
 def parse_ptx(text: str) -> Ptx:
     """The facts of the first entry in a PTX text; whatever is not recognised is left out."""
-    lines = [line.split("//")[0].strip() for line in text.splitlines()]
+    threads = _directive(text, r"reqntid\s+(\d{1,9})") or _directive(text, r"maxntid\s+(\d{1,9})")
     return Ptx(
-        target=_directive(lines, r"^\.target\s+([\w.]+)"),
-        parameter_bytes=_parameter_bytes(lines),
-        threads=_threads(lines),
-        counters=tuple(_counters(_Registers(_instructions(lines)))),
+        target=_directive(text, r"target\s+([\w.]+)"),
+        parameter_bytes=parameter_bytes(text),
+        threads=None if threads is None else int(threads),
+        counters=loop_counters(text),
     )
 
 
-def _directive(lines: list[str], pattern: str) -> str | None:
-    return next((found.group(1) for line in lines if (found := re.match(pattern, line))), None)
+def _directive(text: str, pattern: str) -> str | None:
+    found = re.search(r"^[ \t]*\." + pattern, text, re.MULTILINE)
+    return found.group(1) if found else None
 
 
-def _threads(lines: list[str]) -> int | None:
-    digits = _directive(lines, r"^\.reqntid\s+(\d{1,9})") or _directive(lines, r"^\.maxntid\s+(\d{1,9})")
-    return None if digits is None else int(digits)
-
-
-def _parameter_bytes(lines: list[str]) -> tuple[int, ...]:
+def parameter_bytes(text: str) -> tuple[int, ...]:
+    """The widths of the parameters of the first entry, in bytes."""
+    entry = _ENTRY.search(text)
     widths: list[int] = []
-    inside = False
-    for line in lines:
-        if ".entry" in line:
-            if widths or inside:
-                break
-            inside = True
-        elif inside and (found := _PARAMETER.match(line)):
-            widths.append(int(found.group(1)) // 8 * int(found.group(2) or 1))
-        elif inside and line.startswith(")"):
+    for line in text[entry.end() : entry.end() + _LONGEST_ENTRY].splitlines() if entry else ():
+        line = line.partition("//")[0].strip()
+        if line.startswith(")") or ".entry" in line:
             break
+        if found := _PARAMETER.match(line):
+            widths.append(int(found.group(1)) // 8 * int(found.group(2) or 1))
     return tuple(widths)
 
 
-def _instructions(lines: list[str]) -> Iterator[_Instruction]:
-    for line in lines:
-        if found := _INSTRUCTION.match(_LABEL.sub("", line)):
-            operands = tuple(part.strip() for part in found.group("operands").split(","))
-            yield _Instruction(found.group("predicate"), found.group("opcode"), operands)
-
-
 class _Registers:
-    """Every instruction, and those that write each register."""
+    """The instructions of a text by the register that they write: the first few are searched for, since few are asked
+    about; from then on all are listed, so that the time stays in proportion to the text."""
 
-    def __init__(self, instructions: Iterable[_Instruction]) -> None:
-        self.instructions = tuple(instructions)
-        self._writers: dict[str, list[_Instruction]] = {}
-        for instruction in self.instructions:
-            self._writers.setdefault(instruction.target, []).append(instruction)
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, list[_Instruction]] = {}
+        self._searches = 0
 
     def writers(self, register: str) -> list[_Instruction]:
-        return self._writers.get(register, [])
+        """The instructions whose first operand is the register."""
+        if register not in self._known and self._searches < _SEARCHES and register.startswith("%"):
+            self._searches += 1
+            self._known[register] = list(self._search(register))
+            if self._searches == _SEARCHES:
+                self._known = self._all()
+        return self._known.get(register, [])
+
+    def _search(self, register: str) -> Iterator[_Instruction]:
+        """Only the lines that name the register are looked at."""
+        text, after = self._text, 0
+        for place in re.finditer(re.escape(register) + r"[ \t]*[,;]", text):
+            if place.start() < after:
+                continue
+            instruction = _instruction(text, text.rfind("\n", 0, place.start()) + 1)
+            after = text.find("\n", place.end())
+            if instruction is not None and instruction.target == register:
+                yield instruction
+            if after < 0:
+                return
+
+    def _all(self) -> dict[str, list[_Instruction]]:
+        known: dict[str, list[_Instruction]] = {}
+        start = 0
+        while start >= 0:
+            instruction = _instruction(self._text, start)
+            if instruction is not None:
+                known.setdefault(instruction.target, []).append(instruction)
+            start = self._text.find("\n", start) + 1 or -1
+        return known
 
 
-def _counters(registers: _Registers) -> Iterator[Counter]:
-    """A register is written twice only when a loop carries it: once before the loop, once by its step."""
-    for test in registers.instructions:
-        if not re.match(r"setp\.lt\.[su](32|64)$", test.opcode) or len(test.operands) != 3:
+def _instruction(text: str, start: int) -> _Instruction | None:
+    """The instruction on the line that starts there."""
+    end = text.find("\n", start)
+    line = text[start : end if end >= 0 else None].partition("//")[0].strip()
+    found = _INSTRUCTION.match(_LABEL.sub("", line))
+    if found is None:
+        return None
+    operands = tuple(part.strip() for part in found.group("operands").split(","))
+    return _Instruction(found.group("predicate"), found.group("opcode"), operands)
+
+
+def loop_counters(text: str) -> tuple[Counter, ...]:
+    """The counters of a PTX text. A register is written twice only when a loop carries it: once before the loop, once by
+    its step."""
+    registers = _Registers(text)
+    found: list[Counter] = []
+    for comparison in _COMPARISON.finditer(text):
+        test = _instruction(text, text.rfind("\n", 0, comparison.start()) + 1)
+        if test is None or not re.match(r"setp\.lt\.[su](32|64)$", test.opcode) or len(test.operands) != 3:
             continue
         step = _step(registers, test.operands[1])
         bound = _bound(registers, test.operands[2])
         if step is not None and bound is not None:
-            yield Counter(step, bound, int(test.opcode[-2:]))
+            found.append(Counter(step, bound, int(test.opcode[-2:])))
+    return tuple(found)
 
 
 def _step(registers: _Registers, register: str) -> int | None:

@@ -121,7 +121,7 @@ class KernelReader:
             binary = self._binaries[launch.cubin]()
         except KernelscopeError:
             return None
-        return recovered_block(binary, kernel.embedded.source, name)
+        return recovered_block(binary, kernel.declaration.functions.values(), name)
 
     def _build(
         self, kernel: Readable, types: Mapping[str, ValueType], constexprs: Mapping[str, object]

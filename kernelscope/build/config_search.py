@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelscope.artifact.cubin import CubinError, ptx_of, recovered_block
+from kernelscope.artifact.loop_bounds import functions_of
 from kernelscope.build.compile_requests import KernelConfig, Option
 from kernelscope.build.cubin_sections import assertion_files, code_sections
 from kernelscope.build.kernel_decorator import KernelDecorator, read_decorator
@@ -115,7 +116,7 @@ def _is_open(name: str, decorator: KernelDecorator, known: Mapping[str, object])
 def _block_choices(kernel: ShippedKernel, decorator: KernelDecorator, name: str) -> Sequence[int]:
     if not name.endswith("BLOCK"):
         raise KernelscopeError(f"the value of the constexpr {name} is not known", where=kernel.function)
-    recovered = recovered_block(kernel.cubin, kernel.source, name)
+    recovered = recovered_block(kernel.cubin, functions_of(kernel.source), name)
     hints = decorator.arguments.get("size_hints")
     hint = hints.get(name.lower().removesuffix("block")) if isinstance(hints, dict) else None
     first = [block for block in (recovered, hint) if isinstance(block, int) and block in _LOOP_BLOCKS]

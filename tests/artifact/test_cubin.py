@@ -8,7 +8,7 @@ import pytest
 
 from kernelscope.artifact import open_artifact
 from kernelscope.artifact.cubin import CubinError, ptx_of, ptx_text, recovered_block
-from kernelscope.artifact.loop_bounds import LoopBound, loop_bounds
+from kernelscope.artifact.loop_bounds import LoopBound, functions_of, loop_bounds
 from kernelscope.artifact.ptx import Argument, Counter, parse_ptx
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -47,13 +47,13 @@ def test_softmax_steps_by_2048(kind: str) -> None:
     start = source.text.index("async_compile.triton('")
     kernel = source.text[source.text.index("import triton", start) : source.text.index("''', device_str", start)]
     dedented = "\n".join(line[4:] for line in f"    {kernel}".splitlines())
-    assert recovered_block(cubin_of(f"softmax2d.{kind}"), dedented, "R0_BLOCK") == 2048
-    assert recovered_block(cubin_of(f"softmax2d.{kind}"), dedented, "XBLOCK") is None
+    assert recovered_block(cubin_of(f"softmax2d.{kind}"), functions_of(dedented), "R0_BLOCK") == 2048
+    assert recovered_block(cubin_of(f"softmax2d.{kind}"), functions_of(dedented), "XBLOCK") is None
 
 
 @pytest.mark.parametrize("package", ["layernorm.unbounded", "torch28/lnbig", "torch211/layernorm.unbounded"])
 def test_an_unrolled_loop_shows_no_block(package: str) -> None:
-    assert recovered_block(cubin_of(package), FIXED, "R0_BLOCK") is None
+    assert recovered_block(cubin_of(package), functions_of(FIXED), "R0_BLOCK") is None
 
 
 @pytest.mark.parametrize("package", sorted(FIXTURES.rglob("*.pt2")), ids=lambda path: path.name)
@@ -102,11 +102,14 @@ def test_anything_else_is_no_counter(before: str, after: str) -> None:
 
 
 def test_bounds_follow_plain_assignments() -> None:
-    assert loop_bounds(LOOPED, "R0_BLOCK") == {LoopBound(None, "r0_numel", 3, 4)}
-    assert loop_bounds(FIXED, "R0_BLOCK") == {LoopBound(literal=4096)}
-    assert loop_bounds(LOOPED.replace("rnumel = r0_numel", "rnumel = r0_numel * 2"), "R0_BLOCK") == frozenset()
-    assert loop_bounds(LOOPED, "R1_BLOCK") == frozenset()
-    assert loop_bounds("def (", "R0_BLOCK") == frozenset()
+    assert loop_bounds(functions_of(LOOPED), "R0_BLOCK") == {LoopBound(None, "r0_numel", 3, 4)}
+    assert loop_bounds(functions_of(FIXED), "R0_BLOCK") == {LoopBound(literal=4096)}
+    assert (
+        loop_bounds(functions_of(LOOPED.replace("rnumel = r0_numel", "rnumel = r0_numel * 2")), "R0_BLOCK")
+        == frozenset()
+    )
+    assert loop_bounds(functions_of(LOOPED), "R1_BLOCK") == frozenset()
+    assert loop_bounds(functions_of("def ("), "R0_BLOCK") == frozenset()
 
 
 def test_damaged_cubins_are_errors_and_recover_nothing() -> None:
@@ -114,4 +117,15 @@ def test_damaged_cubins_are_errors_and_recover_nothing() -> None:
     for data in (b"", b"\x7fELF", bytes(64), whole[:100], whole[: len(whole) // 2], b"\x7fELF" + b"\xff" * 200):
         with pytest.raises(CubinError):
             ptx_text(data)
-        assert recovered_block(data, LOOPED, "R0_BLOCK") is None
+        assert recovered_block(data, functions_of(LOOPED), "R0_BLOCK") is None
+
+
+def test_many_loops_are_counted_as_few_are() -> None:
+    rounds = [ROUND.replace("%r1,", f"%r{n},").replace("%r9", f"%r{n + 1000}") for n in range(10, 200)]
+    assert parse_ptx(ptx("".join(rounds))).counters == (Counter(512, Argument(3), 32),) * 190
+
+
+def test_a_name_that_changes_is_no_bound() -> None:
+    for change in ("r0_numel += 1", "r0_numel = 4096\n    r0_numel = 8192"):
+        text = LOOPED.replace("    rnumel = r0_numel\n", f"    {change}\n    rnumel = r0_numel\n")
+        assert loop_bounds(functions_of(text), "R0_BLOCK") == frozenset()
