@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernelscope.launches.kernel_layout import kernel_layout
+
 _DECORATOR = re.compile(r"^@triton_heuristics\.(\w+)\(", re.MULTILINE)
 _TABLE = re.compile(r"\b(?:triton_meta|inductor_meta)\s*=\s*\{")
 #: A whole entry with a plain value where possible, since most are; else one token.
@@ -41,6 +43,10 @@ class KernelMetadata:
 
 def read_metadata(source: str) -> KernelMetadata:
     """The metadata of the (last) Inductor kernel in `source`."""
+    layout = kernel_layout(source)
+    if layout is not None:
+        tables = (layout.tables[name] for name in ("triton_meta", "inductor_meta") if name in layout.tables)
+        return _metadata(layout.heuristic, {k: v for table in tables for k, v in table.items() if k in _KEPT})
     headers = list(_DECORATOR.finditer(source))
     if not headers:
         return KernelMetadata()

@@ -7,18 +7,19 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kernelscope.errors import KernelscopeError
+from kernelscope.launches.kernel_layout import kernel_layout
 from kernelscope.triton_source.interpreter.spans import SpanMap
-from kernelscope.triton_source.literals import read_keywords
+from kernelscope.triton_source.literals import by_parameter, read_table
 
 _PARSE_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelDeclaration:
-    """One kernel of a text. `signature` and `constants` are the decorator's, by parameter; `divisibility` the
-    parameters that a config promises to be multiples of a number."""
+    """One kernel of a text. `signature` and `constants` are the decorator's, by parameter."""
 
     name: str
     parameters: tuple[str, ...]
@@ -27,9 +28,6 @@ class KernelDeclaration:
     heuristic: str | None
     signature: Mapping[str, str]
     constants: Mapping[str, object]
-    divisibility: Mapping[str, int]
-    inductor_meta: Mapping[str, object]
-    size_hints: Mapping[str, object]
     line: int
     function: ast.FunctionDef
     functions: Mapping[str, ast.FunctionDef]
@@ -48,20 +46,61 @@ class _Module:
     functions: Mapping[str, ast.FunctionDef]
     constants: Mapping[str, ast.expr]
     imports: Mapping[str, str]
-    spans: SpanMap
+
+    def followed_by(self, other: _Module) -> _Module:
+        """The module whose text is the one's and then the other's."""
+        return _Module(
+            {**self.functions, **other.functions}, {**self.constants, **other.constants},
+            {**self.imports, **other.imports},
+        )  # fmt: skip
 
 
 def read_declarations(text: str) -> tuple[KernelDeclaration, ...]:
     """The kernels of a text, in order: those under one of Inductor's decorators, else every jitted function that no
     other one calls. Nothing is executed. Raises KernelscopeError where the text is not Python."""
+    laid_out = _read_layout(text)
+    if laid_out is not None:
+        return laid_out
     tree, indent, parsed = _parsed(text)
-    module = _read_module(tree, SpanMap(parsed, indent))
+    module, spans = _read_module(tree), SpanMap(parsed, indent)
     jitted = [f for f in module.functions.values() if any(map(_is_jit, f.decorator_list))]
-    entries = [f for f in jitted if _heuristic(f) is not None]
-    if not entries:
-        called = set(_called_names(jitted))
-        entries = [f for f in jitted if f.name not in called] or jitted
-    return tuple(_declaration(function, module) for function in entries)
+    entries = [f for f in jitted if _heuristic(f) is not None] or _not_called(jitted)
+    return tuple(_declaration(f, module, spans, *_decorator_facts(_heuristic(f))) for f in entries)
+
+
+def _read_layout(text: str) -> tuple[KernelDeclaration] | None:
+    """The one kernel of a text that is laid out as Inductor's are; None where it is not, or is not Python."""
+    layout = kernel_layout(text)
+    preamble = None if layout is None else _preamble(layout.preamble)
+    if layout is None or preamble is None:
+        return None
+    try:
+        tree = _syntax_tree("\n" * (layout.function_line - 1) + layout.function)
+    except _PARSE_FAILURES:
+        return None
+    function = tree.body[0]
+    if not isinstance(function, ast.FunctionDef):
+        return None
+    meta = layout.tables.get("triton_meta", {})
+    module = preamble.followed_by(_read_module(tree))
+    if module.functions[function.name] is not function:
+        return None
+    return (_declaration(function, module, SpanMap(text), layout.heuristic, meta),)
+
+
+@lru_cache(maxsize=32)
+def _preamble(text: str) -> _Module | None:
+    """What precedes a kernel, which most kernels of a package have in common; None where it is not Python by itself."""
+    try:
+        return _read_module(_syntax_tree(text))
+    except _PARSE_FAILURES:
+        return None
+
+
+def _syntax_tree(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 def _parsed(text: str) -> tuple[ast.Module, int, str]:
@@ -72,9 +111,7 @@ def _parsed(text: str) -> tuple[ast.Module, int, str]:
         kept = next((line for line in dedented.split("\n") if line.strip()), "")
         text, indent = dedented, len(first) - len(kept)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text), indent, text
+        return _syntax_tree(text), indent, text
     except _PARSE_FAILURES as error:
         line = error.lineno if isinstance(error, SyntaxError) and error.lineno else 1
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
@@ -83,7 +120,7 @@ def _parsed(text: str) -> tuple[ast.Module, int, str]:
         ) from None
 
 
-def _read_module(tree: ast.Module, spans: SpanMap) -> _Module:
+def _read_module(tree: ast.Module) -> _Module:
     functions: dict[str, ast.FunctionDef] = {}
     constants: dict[str, ast.expr] = {}
     imports: dict[str, str] = {}
@@ -105,7 +142,7 @@ def _read_module(tree: ast.Module, spans: SpanMap) -> _Module:
                     imports[alias.asname or alias.name] = f"{source}.{alias.name}"
             case _:
                 pass
-    return _Module(functions, constants, imports, spans)
+    return _Module(functions, constants, imports)
 
 
 def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
@@ -131,6 +168,12 @@ def _heuristic(function: ast.FunctionDef) -> ast.Call | None:
     return None
 
 
+def _not_called(jitted: list[ast.FunctionDef]) -> list[ast.FunctionDef]:
+    """The functions that no other one calls; all of them where each is called."""
+    called = set(_called_names(jitted))
+    return [f for f in jitted if f.name not in called] or jitted
+
+
 def _called_names(functions: list[ast.FunctionDef]) -> Iterator[str]:
     """Names that a function uses in its body, other than its own."""
     for function in functions:
@@ -140,18 +183,26 @@ def _called_names(functions: list[ast.FunctionDef]) -> Iterator[str]:
                     yield node.id
 
 
-def _declaration(function: ast.FunctionDef, module: _Module) -> KernelDeclaration:
+def _decorator_facts(decorator: ast.Call | None) -> tuple[str | None, Mapping[str, object]]:
+    """The name of an Inductor decorator and its `triton_meta`."""
+    if decorator is None:
+        return None, {}
+    heuristic = decorator.func.attr if isinstance(decorator.func, ast.Attribute) else None
+    return heuristic, read_table(next((k.value for k in decorator.keywords if k.arg == "triton_meta"), None))
+
+
+def _declaration(
+    function: ast.FunctionDef, module: _Module, spans: SpanMap, heuristic: str | None, meta: Mapping[str, object]
+) -> KernelDeclaration:
     arguments = _arguments(function)
     names = tuple(argument.arg for argument in arguments)
-    decorator = _heuristic(function)
-    facts = read_keywords(decorator, names) if decorator is not None else read_keywords(None, names)
+    signature = {name: str(kind) for name, kind in by_parameter(meta.get("signature"), names).items()}
     constexprs = {a.arg for a in arguments if a.annotation is not None and _names_constexpr(a.annotation)}
-    constexprs |= {name for name, kind in facts.signature.items() if kind == "constexpr"}
-    heuristic = decorator.func.attr if decorator is not None and isinstance(decorator.func, ast.Attribute) else None
+    constexprs |= {name for name, kind in signature.items() if kind == "constexpr"}
     return KernelDeclaration(
-        function.name, names, frozenset(constexprs), _defaults(function), heuristic, facts.signature, facts.constants,
-        facts.divisibility, facts.inductor_meta, facts.size_hints, function.lineno, function, module.functions,
-        module.constants, module.imports, module.spans,
+        function.name, names, frozenset(constexprs), _defaults(function), heuristic, signature,
+        by_parameter(meta.get("constants"), names), function.lineno, function, module.functions, module.constants,
+        module.imports, spans,
     )  # fmt: skip
 
 

@@ -39,9 +39,6 @@ def test_an_inductor_kernel_is_the_only_entry() -> None:
     assert declaration.parameters == ("p", "n", "XBLOCK")
     assert declaration.constexpr_parameters == {"XBLOCK"}
     assert declaration.signature == {"p": "*fp32", "n": "i32", "XBLOCK": "constexpr"}
-    assert declaration.divisibility == {"p": 16}
-    assert declaration.inductor_meta["grid_type"] == "Grid1D"
-    assert declaration.size_hints == {"x": 16}
     assert set(declaration.functions) == {"helper", "kernel"}
 
 
