@@ -85,8 +85,9 @@ class KernelReader:
         constexprs: dict[str, object] = {**kernel.declaration.constants, **launch.constexprs}
         types = _types(kernel.declaration, launch)
         missing = [
-            name for name in kernel.declaration.constexpr_parameters
-            if name in LARGEST_BLOCKS and name not in constexprs and name not in kernel.declaration.defaults
+            name for name in kernel.declaration.parameters
+            if name in kernel.declaration.constexpr_parameters and name in LARGEST_BLOCKS
+            and name not in constexprs and name not in kernel.declaration.defaults
         ]  # fmt: skip
         if not missing:
             return ProgramChoice((self._build(kernel, types, constexprs),), (launch,))

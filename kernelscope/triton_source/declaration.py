@@ -19,7 +19,8 @@ _PARSE_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError, Overflo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelDeclaration:
-    """One kernel of a text. `signature` and `constants` are the decorator's, by parameter."""
+    """One kernel of a text. `signature` and `constants` are the decorator's, by parameter. `function` may lack
+    Inductor's decorator, which is read apart from it."""
 
     name: str
     parameters: tuple[str, ...]

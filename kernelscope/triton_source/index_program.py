@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from kernelscope.frozen import frozen_dataclass
 from kernelscope.triton_source.scalar_types import INT32, ScalarType, ValueType
 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class Span:
     """A range of the kernel text: lines from 1, columns in characters from 0; `end_column` is exclusive."""
 
@@ -30,6 +31,8 @@ class Span:
 
 
 class BinaryOperator(Enum):
+    __hash__ = object.__hash__  # Enum's own is Python code
+
     ADD = "+"
     SUBTRACT = "-"
     MULTIPLY = "*"
@@ -71,7 +74,7 @@ class UnknownReason(Enum):
     NOT_MODELLED = "the construct is not modelled"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Constant:
     value: int | float | bool
     type: ScalarType
@@ -79,7 +82,7 @@ class Constant:
     shape: Shape = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Argument:
     """A kernel parameter as the launch passes it; an integer one may have been narrowed to `type` by the launch."""
 
@@ -89,7 +92,7 @@ class Argument:
     shape: Shape = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class ProgramId:
     axis: int
     span: Span
@@ -97,7 +100,7 @@ class ProgramId:
     shape: Shape = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class NumPrograms:
     axis: int
     span: Span
@@ -105,7 +108,7 @@ class NumPrograms:
     shape: Shape = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Arange:
     """`tl.arange(start, end)`: shape is `(end - start,)`."""
 
@@ -116,7 +119,7 @@ class Arange:
     type: ScalarType = INT32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Binary:
     """Operands have one type and shape; a comparison's own type is int1. A pointer sum is `PointerAdd`."""
 
@@ -128,7 +131,7 @@ class Binary:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Negate:
     """Arithmetic negation `-x`."""
 
@@ -138,7 +141,7 @@ class Negate:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Invert:
     """Bitwise `~x`; on int1 the logical not."""
 
@@ -148,7 +151,7 @@ class Invert:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Absolute:
     operand: Node
     type: ScalarType
@@ -156,7 +159,7 @@ class Absolute:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Cast:
     """Conversion to `type`; `implicit` where Triton's promotion made it. Signed widens by sign, unsigned by zero
     extension; narrowing keeps the low bits; float to integer truncates toward zero; int to int1 is `!= 0`."""
@@ -168,7 +171,7 @@ class Cast:
     implicit: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Where:
     condition: Node
     if_true: Node
@@ -178,7 +181,7 @@ class Where:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class ExpandDims:
     """A new axis of extent 1 at `axis` of the result."""
 
@@ -189,7 +192,7 @@ class ExpandDims:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Broadcast:
     """Same rank as the operand (or operand scalar); axes of extent 1 are repeated."""
 
@@ -199,7 +202,7 @@ class Broadcast:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Permute:
     """`shape[i] == operand.shape[order[i]]`."""
 
@@ -210,7 +213,7 @@ class Permute:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Reduce:
     """A reduction along `axis` whose result lies within the operand's values (max, min), or any other `function`."""
 
@@ -222,7 +225,7 @@ class Reduce:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class PointerAdd:
     """Pointer plus integer offset in elements, which is sign-extended (unsigned: zero-extended) to 64 bits first."""
 
@@ -233,7 +236,7 @@ class PointerAdd:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
     """The value that a load (or atomic) returns; `access` is its index in `IndexProgram.accesses`."""
 
@@ -243,7 +246,7 @@ class Loaded:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class LoopCounter:
     """The counter of a `for` loop inside its body; `loop` is its index in `IndexProgram.loops`."""
 
@@ -253,7 +256,7 @@ class LoopCounter:
     shape: Shape = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Carried:
     """A variable that a loop changes by a constant amount per iteration: `initial + k * step` at the start of
     iteration k (from 0). `after` is True for its value once the loop has ended (k = trip count). For a pointer the
@@ -269,7 +272,7 @@ class Carried:
     after: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
     """A value that is not followed: `reason` and `detail` say why. Any value of its type is possible. Float arithmetic
     that no index depends on is opaque with NOT_MODELLED too and harms nothing, since only what reaches an address,

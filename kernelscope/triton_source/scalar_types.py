@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
 class Kind(Enum):
+    __hash__ = object.__hash__  # Enum's own is Python code
+
     SIGNED = "signed"
     UNSIGNED = "unsigned"
     FLOAT = "float"
@@ -19,20 +21,19 @@ class ScalarType:
     name: str
     kind: Kind
     bits: int
+    is_integer: bool = field(init=False, repr=False, compare=False)
+    #: Smallest and largest value of an integer type.
+    minimum: int = field(init=False, repr=False, compare=False)
+    maximum: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def is_integer(self) -> bool:
-        return self.kind is not Kind.FLOAT
+    def __post_init__(self) -> None:
+        sign_bits = int(self.kind is Kind.SIGNED and self.bits > 1)
+        object.__setattr__(self, "is_integer", self.kind is not Kind.FLOAT)
+        object.__setattr__(self, "minimum", -sign_bits << (self.bits - 1))
+        object.__setattr__(self, "maximum", (1 << (self.bits - sign_bits)) - 1)
 
-    @property
-    def minimum(self) -> int:
-        """Smallest value of an integer type."""
-        return -(1 << (self.bits - 1)) if self.kind is Kind.SIGNED and self.bits > 1 else 0
-
-    @property
-    def maximum(self) -> int:
-        """Largest value of an integer type."""
-        return (1 << (self.bits - 1)) - 1 if self.kind is Kind.SIGNED and self.bits > 1 else (1 << self.bits) - 1
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def item_bytes(self) -> int:

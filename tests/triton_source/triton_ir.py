@@ -8,6 +8,7 @@ import ast
 import importlib.util
 import itertools
 import re
+import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -44,7 +45,8 @@ class _Function:
 def import_kernel(declaration: KernelDeclaration, text: str, folder: Path) -> tuple[object, str]:
     """The jitted function of a kernel text, imported from a file without Inductor's decorator, and the file's name."""
     lines = text.split("\n")
-    for decorator in declaration.function.decorator_list:
+    functions = {f.name: f for f in ast.parse(textwrap.dedent(text)).body if isinstance(f, ast.FunctionDef)}
+    for decorator in functions[declaration.name].decorator_list:
         if "triton_heuristics" in ast.unparse(decorator) or "autotune" in ast.unparse(decorator):
             for number in range(decorator.lineno, (decorator.end_lineno or decorator.lineno) + 1):
                 lines[number - 1] = ""

@@ -28,6 +28,7 @@ BINARY = {
     ast.FloorDiv: Op.FLOOR_DIVIDE, ast.Mod: Op.REMAINDER, ast.LShift: Op.SHIFT_LEFT, ast.RShift: Op.SHIFT_RIGHT,
     ast.BitAnd: Op.AND, ast.BitOr: Op.OR, ast.BitXor: Op.XOR,
 }  # fmt: skip
+_ABSENT = object()
 _COMPARE = {
     ast.Lt: Op.LESS, ast.LtE: Op.LESS_EQUAL, ast.Gt: Op.GREATER, ast.GtE: Op.GREATER_EQUAL, ast.Eq: Op.EQUAL,
     ast.NotEq: Op.NOT_EQUAL,
@@ -46,19 +47,20 @@ def evaluate(s: State, node: ast.expr) -> Value:
 
 def _constant(s: State, node: ast.Constant) -> Value:
     value = node.value
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        s.at = node
-        raise s.failure("a number is absurdly large")
-    if isinstance(value, (int, float, str)) or value is None:
+    if isinstance(value, int):
+        if value.bit_length() > MOST_BITS:
+            s.at = node
+            raise s.failure("a number is absurdly large")
+        return value
+    if value is None or isinstance(value, (float, str)):
         return value
     return Unknown("a constant")
 
 
 def read_name(s: State, node: ast.Name) -> Value:
     """The value of a variable, whether `node` reads it or (in `x += 1`) sets it."""
-    try:
-        value = s.scope[node.id]
-    except KeyError:
+    value = s.scope.get(node.id, _ABSENT)
+    if value is _ABSENT:
         return _global(s, node)
     if type(value) is MissingParameter:
         raise MissingConstexpr(value.name)
@@ -101,8 +103,7 @@ def _binary(s: State, node: ast.BinOp) -> Value:
         chain.append(left)
         left = left.left
     value = evaluate(s, left)
-    while chain:
-        current = chain.pop()
+    for current in reversed(chain):
         right = evaluate(s, current.right)
         s.at = current
         value = operate(s, type(current.op), value, right)

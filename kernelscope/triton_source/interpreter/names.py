@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kernelscope.triton_source.interpreter.values import LibraryFunction, Namespace, Value
 from kernelscope.triton_source.scalar_types import BY_NAME
@@ -38,13 +39,15 @@ _SUBMODULES = frozenset({"math", "extra", "core", "standard", "extra.cuda", "ext
 
 def usual_names(imports: Mapping[str, str]) -> dict[str, Value]:
     """Every name known outside a function: imports (by local name, as dotted paths) and builtins."""
-    names: dict[str, Value] = {name: LibraryFunction(name) for name in _BUILTINS}
-    names.update((name, Namespace(module)) for name, module in _USUAL.items())
-    for name, path in imports.items():
-        names[name] = resolve(path)
-    return names
+    return {**_WITHOUT_IMPORTS, **{name: resolve(path) for name, path in imports.items()}}
 
 
+_WITHOUT_IMPORTS: Mapping[str, Value] = {
+    **{name: LibraryFunction(name) for name in _BUILTINS}, **{name: Namespace(module) for name, module in _USUAL.items()}
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
 def resolve(path: str) -> Value:
     """The module, type or function at a dotted import path."""
     if path in _MODULES:
@@ -55,6 +58,7 @@ def resolve(path: str) -> Value:
     return Namespace(path) if not parent else LibraryFunction(path)
 
 
+@lru_cache(maxsize=1024)
 def member(namespace: str, attribute: str) -> Value:
     """`namespace.attribute`."""
     if namespace == "triton" and attribute == "language":

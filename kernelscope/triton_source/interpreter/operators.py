@@ -28,6 +28,7 @@ from kernelscope.triton_source.scalar_types import (
 Op = BinaryOperator
 
 _ARITHMETIC = frozenset({Op.ADD, Op.SUBTRACT, Op.MULTIPLY})
+_OF_TENSORS = COMPARISONS | {Op.MINIMUM, Op.MAXIMUM}
 _BITWISE = frozenset({Op.AND, Op.OR, Op.XOR, Op.SHIFT_LEFT, Op.SHIFT_RIGHT})
 
 
@@ -46,18 +47,20 @@ def to_node(s: State, value: Value) -> Node | None:
 
 def apply(s: State, operator: BinaryOperator, left: Value, right: Value) -> Value:
     """`left operator right` as the kernel would compute it."""
-    if not is_node(left) and not is_node(right):
+    left_is_node, right_is_node = is_node(left), is_node(right)
+    if not left_is_node and not right_is_node:
         if isinstance(left, Unknown) or isinstance(right, Unknown):
             return left if isinstance(left, Unknown) else right
         return compute(s, operator, left, right)
-    if operator in COMPARISONS or operator is Op.MINIMUM or operator is Op.MAXIMUM:
-        left, right = _as_tensors(s, left, right)
-    for operand in (left, right):
-        if not is_node(operand) and not is_number(operand):
-            if isinstance(operand, Unknown):
-                return _with_unknown(s, operator, left, right, operand)
-            s.reject(f"`{operator.value}` does not take a {type(operand).__name__}")
-            return Unknown(f"`{operator.value}` of a {type(operand).__name__}")
+    if not (left_is_node and right_is_node):
+        if operator in _OF_TENSORS:
+            left, right = _as_tensors(s, left, right)
+        for operand in (left, right):
+            if not is_node(operand) and not is_number(operand):
+                if isinstance(operand, Unknown):
+                    return _with_unknown(s, operator, left, right, operand)
+                s.reject(f"`{operator.value}` does not take a {type(operand).__name__}")
+                return Unknown(f"`{operator.value}` of a {type(operand).__name__}")
     if (is_node(left) and is_pointer(left)) or (is_node(right) and is_pointer(right)):
         return _pointer_operation(s, operator, left, right)
     return _scalar_operation(s, operator, left, right)
@@ -99,15 +102,15 @@ def unify(
     s: State, left: Value, right: Value, *, division: bool = False
 ) -> tuple[Node, Node, ScalarType] | None:
     """Two operands, neither a pointer, in one type and shape; None (and a note) where Triton rejects them."""
-    left_type, right_type = _type_of(s, left), _type_of(s, right)
+    if is_node(left) and is_node(right):
+        same = left.type
+        if same is right.type and isinstance(same, ScalarType) and same.is_integer:
+            return *nodes.align(s, left, right), same
+    left_type, right_type = _type_of(left), _type_of(right)
     if not isinstance(left_type, ScalarType) or not isinstance(right_type, ScalarType):
         s.reject("operands of incompatible types")
         return None
-    kind: ScalarType | None = left_type
-    if left_type is not right_type or not left_type.is_integer or is_number(left) or is_number(right):
-        kind = computation_type(
-            left_type, is_number(left), right_type, is_number(right), division=division
-        )
+    kind = computation_type(left_type, is_number(left), right_type, is_number(right), division=division)
     if kind is None:
         s.reject(f"operands of types {left_type.name} and {right_type.name} do not go together")
         return None
@@ -118,7 +121,7 @@ def unify(
     return a, b, kind
 
 
-def _type_of(s: State, value: Value) -> ValueType | None:
+def _type_of(value: Value) -> ValueType | None:
     if is_node(value):
         return value.type
     return literal_type(value) if is_number(value) else None

@@ -62,6 +62,8 @@ def _unsupported(s: State, statement: ast.stmt) -> None:
 
 def as_variable(s: State, value: Value) -> Value:
     """What a variable holds after `name = value`: numbers become tensors."""
+    if is_node(value):
+        return value
     if is_number(value):
         made = operators.to_node(s, value)
         assert made is not None
@@ -83,13 +85,16 @@ def _assign(s: State, node: ast.Assign) -> Outcome:
 
 def _for_target(s: State, target: ast.expr, value: Value) -> Value:
     """Names announced as `name: tl.constexpr` keep compile-time values."""
-    if isinstance(target, ast.Name) and ("constexpr", target.id) in s.scope_notes:
+    if s.scope_notes and isinstance(target, ast.Name) and ("constexpr", target.id) in s.scope_notes:
         s.scope_notes.discard(("constexpr", target.id))
         return value
     return as_variable(s, value)
 
 
 def _bind(s: State, target: ast.expr, value: Value) -> None:
+    if type(target) is ast.Name:
+        s.scope[target.id] = value
+        return
     match target:
         case ast.Name(id=name):
             s.scope[name] = value
