@@ -44,7 +44,7 @@ class KernelLayout:
 def kernel_layout(text: str) -> KernelLayout | None:
     """The parts of a kernel's text, None where it is laid out in any other way."""
     found = _DECORATOR.search(text)
-    if found is None or text.count(_MARK) != 1 or '"""' in text or "'''" in text:
+    if found is None or text.count(_MARK) != 1 or any(other in text for other in ('"""', "'''", "\r")):
         return None
     tables = _tables(found["lines"])
     if tables is None:
@@ -80,7 +80,7 @@ def _literal(text: str) -> object:
     """The dict or list that a Python display of literals stands for; None where it holds anything else."""
     pieces = text.split("'")
     code = "\0".join(pieces[::2])
-    if '"' in text or "\\" in text or len(pieces) % 2 == 0 or _JSON_WORD.search(code):
+    if '"' in text or "\\" in text or "\0" in text or len(pieces) % 2 == 0 or _JSON_WORD.search(code):
         return None
     code = _DEVICE.sub("[\0]", code).replace("True", "true").replace("False", "false").replace("None", "null")
     code = _POSITION.sub(_quoted, code.replace("set()", "null"))
