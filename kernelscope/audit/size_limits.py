@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelscope.artifact.contents import Model
-from kernelscope.audit.kernels import KernelReader, Readable
+from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable
 from kernelscope.audit.launch_analysis import NO_LIMIT, LaunchAnalyser
 from kernelscope.audit.results import keep_least
 from kernelscope.bounds.space import Range
@@ -39,12 +39,19 @@ class SizeLimits:
         best: dict[str, int | None] = {}
         unknown: str | None = None
         for launch in self._launches:
-            limit = self._of_launch(launch, symbol, ranges)
+            limit = self._of_launch(launch, symbol, ranges, shorten=True)
             unknown = unknown or limit.unknown
             keep_least(best, {symbol.name: limit.largest})
         return SizeLimit(best.get(symbol.name), unknown)
 
-    def _of_launch(self, launch: Launch, symbol: Symbol, ranges: Mapping[str, Range]) -> SizeLimit:
+    def proves(self, ranges: Mapping[str, Range]) -> bool:
+        """Whether everything is proved safe with every size anywhere in its range."""
+        return all(
+            self._of_launch(launch, symbol, ranges, shorten=False) == SizeLimit(None)
+            for symbol in self.symbols[:1] for launch in self._launches
+        )  # fmt: skip
+
+    def _of_launch(self, launch: Launch, symbol: Symbol, ranges: Mapping[str, Range], *, shorten: bool) -> SizeLimit:
         embedded: EmbeddedKernel | None = self._sources.get(launch.launcher_name) or self._sources.get(launch.kernel)
         kernel = self._reader.read(embedded) if embedded is not None else None
         if not isinstance(kernel, Readable):
@@ -53,6 +60,27 @@ class SizeLimits:
             choice = self._reader.programs(kernel, launch)
         except KernelscopeError as error:
             return SizeLimit(None, error.what)
+        least, most = ranges[symbol.name]
+        limit = self._of_choice(choice, symbol, ranges)
+        if limit.largest is None or limit.largest >= least or limit.unknown is not None or not shorten:
+            return limit
+        return self._by_bisection(choice, symbol, ranges, least, most)
+
+    def _by_bisection(
+        self, choice: ProgramChoice, symbol: Symbol, ranges: Mapping[str, Range], least: int, most: int
+    ) -> SizeLimit:
+        """The largest end up to which the whole range is proved: a shorter range may be proved where no start of the full
+        one is, since its expressions simplify further."""
+        good, bad = least - 1, most
+        while bad - good > 1:
+            middle = (good + bad) // 2 if bad <= 4 * max(1, good) else _geometric_mean(good, bad)
+            if self._of_choice(choice, symbol, {**ranges, symbol.name: (least, middle)}).largest is None:
+                good = middle
+            else:
+                bad = middle
+        return SizeLimit(good)
+
+    def _of_choice(self, choice: ProgramChoice, symbol: Symbol, ranges: Mapping[str, Range]) -> SizeLimit:
         best: int | None = None
         problem: str | None = None
         for program, blocked in zip(choice.programs, choice.launches, strict=True):
@@ -70,3 +98,8 @@ class SizeLimits:
             if found is not None:
                 best = found if best is None else min(best, found)
         return SizeLimit(best, problem)
+
+
+def _geometric_mean(low: int, high: int) -> int:
+    """A power of two about as many doublings from `low` as from `high`, and strictly between for `high > 4 * low`."""
+    return 1 << (max(1, low).bit_length() + high.bit_length() - 1) // 2
