@@ -42,9 +42,19 @@ def known_defects(evidence: PackageEvidence) -> tuple[KnownDefect, ...]:
             continue
         kernels = tuple(k.name for k in evidence.model.kernels if _TESTS[entry["evidence"]](k, evidence))
         if kernels:
-            text = {key: entry[key] for key in ("id", "title", "symptom", "affected", "fixed", "cure", "reference")}
-            found.append(KnownDefect(**text, patches=tuple(entry["patches"]), kernels=kernels))
+            found.append(_defect(entry, kernels))
     return tuple(found)
+
+
+def defects_of_version(torch: str | None) -> tuple[KnownDefect, ...]:
+    """The defects that a version of torch was seen to have; none for a version that was not measured."""
+    minor = ".".join((torch or "").split(".")[:2])
+    return tuple(_defect(entry, ()) for entry in _table() if minor in entry["affected"].split(", "))
+
+
+def _defect(entry: Mapping[str, str], kernels: tuple[str, ...]) -> KnownDefect:
+    text = {key: entry[key] for key in ("id", "title", "symptom", "affected", "fixed", "cure", "reference")}
+    return KnownDefect(**text, patches=tuple(entry["patches"]), kernels=kernels)
 
 
 def evidence_of(model: ModelResult, producer: Producer | None) -> PackageEvidence:
