@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from kernelscope.cpp_wrapper.syntax import FunctionSlice
 from kernelscope.launches.launch import EmbeddedKernel
@@ -11,13 +10,21 @@ from kernelscope.launches.launch import EmbeddedKernel
 _OPENING = re.compile(r"^[ \t]*async_compile\.triton\((['\"])(?P<name>[^'\"]*)\1, '''[ \t]*\n", re.MULTILINE)
 _CLOSING = re.compile(r"^[ \t]*'''(?:, device_str=|\))", re.MULTILINE)
 _INDENT = re.compile(r"^( *)\S", re.MULTILINE)
+_USUAL_INDENT = 4
+_AS_USUAL = re.compile(r"    \S.*(?:\n(?:    .*)?)*\Z")
 _COMMENT = re.compile(r"^    /\*\n.*?^    \*/\n", re.MULTILINE | re.DOTALL)
 
 
 def without_comment(launcher: FunctionSlice) -> FunctionSlice:
     """The launcher with empty lines in place of the quoted kernel, which the C++ parser need not see."""
-    text = _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), launcher.text, count=1)
-    return replace(launcher, text=text)
+    comment = _COMMENT.search(launcher.text)
+    if comment is None:
+        return launcher
+    start, end = comment.span()
+    lines = "\n" * launcher.text.count("\n", start, end)
+    return FunctionSlice(
+        launcher.name, launcher.file, launcher.text[:start] + lines + launcher.text[end:], launcher.first_line
+    )
 
 
 def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
@@ -29,7 +36,7 @@ def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
     if closing is None:
         return None
     text = launcher.text[opening.end() : closing.start()].rstrip()
-    indent = min(map(len, _INDENT.findall(text)), default=0)
+    indent = _USUAL_INDENT if _AS_USUAL.match(text) else min(map(len, _INDENT.findall(text)), default=0)
     source = ("\n" + text).replace("\n" + " " * indent, "\n")[1:] + "\n"
     return EmbeddedKernel(
         name=opening.group("name"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import lru_cache
 
 from kernelscope.cpp_wrapper.syntax import Node, ParsedFunction, argument_nodes, field, unwrapped
+from kernelscope.frozen import frozen_dataclass
 from kernelscope.launches.host_arithmetic import apply, negation
 from kernelscope.launches.host_expression import (
     HostCast,
@@ -23,7 +24,7 @@ MAX_DEPTH = 200
 MAX_SIZE = 4000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class TypedExpression:
     """A value and the C type that it has; `type` None: not an integer, or not known. `size` counts its nodes."""
 
@@ -51,6 +52,7 @@ _LOGICAL = frozenset(
      HostOperator.OR}
 )  # fmt: skip
 _EXTREMA = {"std::min": HostOperator.MINIMUM, "std::max": HostOperator.MAXIMUM}
+_LONGEST_LITERAL = 100
 _LITERAL = re.compile(r"(-?)(0[xX][0-9a-fA-F']+|[0-9']+)([uUlL]*)$")
 
 
@@ -76,7 +78,7 @@ class ExpressionReader:
             return extended
         match node.type:
             case "number_literal":
-                return self._literal(node)
+                return _literal(self._function.text(node))
             case "true" | "false":
                 return TypedExpression(HostConstant(int(node.type == "true")), HostType.INT32)
             case "identifier":
@@ -100,22 +102,6 @@ class ExpressionReader:
 
     def _unknown(self, node: Node, reason: str) -> TypedExpression:
         return unknown(self._function.text(node), reason)
-
-    def _literal(self, node: Node) -> TypedExpression:
-        match = _LITERAL.match(self._function.text(node))
-        if match is None:
-            return self._unknown(node, "not an integer")
-        digits = match.group(2).replace("'", "")
-        if digits.isdigit() and len(digits) > 1 and digits[0] == "0":
-            return self._unknown(node, "an octal literal")
-        value = int(digits, 16 if digits[:2].lower() == "0x" else 10)
-        suffix = match.group(3).lower()
-        wide = "l" in suffix or value > 0x7FFFFFFF
-        kind = {(False, False): HostType.INT32, (True, False): HostType.INT64, (False, True): HostType.UINT32,
-                (True, True): HostType.UINT64}[(wide, "u" in suffix)]  # fmt: skip
-        literal = TypedExpression(HostConstant(value), kind)
-        zero = TypedExpression(HostConstant(0), HostType.INT32)
-        return combined(HostOperator.SUBTRACT, zero, literal) if match.group(1) else literal
 
     def _binary(self, node: Node, depth: int) -> TypedExpression:
         sign = self._function.text(field(node, "operator"))
@@ -189,6 +175,24 @@ class ExpressionReader:
         for value in values[1:]:
             result = combined(operator, result, value)
         return result
+
+
+@lru_cache(maxsize=4096)
+def _literal(text: str) -> TypedExpression:
+    match = _LITERAL.match(text)
+    if match is None or len(text) > _LONGEST_LITERAL:
+        return unknown(text, "not an integer")
+    digits = match.group(2).replace("'", "")
+    if digits.isdigit() and len(digits) > 1 and digits[0] == "0":
+        return unknown(text, "an octal literal")
+    value = int(digits, 16 if digits[:2].lower() == "0x" else 10)
+    suffix = match.group(3).lower()
+    wide = "l" in suffix or value > 0x7FFFFFFF
+    kind = {(False, False): HostType.INT32, (True, False): HostType.INT64, (False, True): HostType.UINT32,
+            (True, True): HostType.UINT64}[(wide, "u" in suffix)]  # fmt: skip
+    literal = TypedExpression(HostConstant(value), kind)
+    zero = TypedExpression(HostConstant(0), HostType.INT32)
+    return combined(HostOperator.SUBTRACT, zero, literal) if match.group(1) else literal
 
 
 def common_type(left: HostType, right: HostType) -> HostType:

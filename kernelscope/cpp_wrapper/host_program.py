@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kernelscope.cpp_wrapper.expressions import C_TYPES, TypedExpression, combined, converted, negated, unknown
 from kernelscope.cpp_wrapper.host_calls import CallReader
@@ -34,12 +34,18 @@ _COMPOUND = {"+=": HostOperator.ADD, "-=": HostOperator.SUBTRACT, "*=": HostOper
 
 def run(
     function: ParsedFunction,
+    inputs: Sequence[tuple[str, int]],
     state: HostState,
     launchers: Mapping[str, Launcher | None],
     constant: Callable[[int], Tensor | None],
 ) -> None:
-    """Executes `function` on `state`; `constant` gives the layout of the model's constants."""
-    _Program(function, state, launchers, constant).block(function.body)
+    """Executes `function` on `state`, after it has taken over `inputs`; `constant` gives the layout of the model's
+    constants."""
+    program = _Program(function, state, launchers, constant)
+    for name, index in inputs:
+        state.declare(name)
+        program.take_input(name, index)
+    program.block(function.body)
 
 
 class _Program:
@@ -167,8 +173,7 @@ class _Program:
         if not index.isdigit():
             return False
         if text in (f"std::move(inputs[{index}])", f"inputs[{index}]"):
-            self._state.inputs[name] = int(index)
-            self._state.scope.tensors[name] = new_tensor(name, None, None, None)
+            self.take_input(name, int(index))
         elif text == f"constants_->at({index})":
             known = self._constant(int(index))
             tensor = new_tensor(name, None, None, None)
@@ -178,6 +183,11 @@ class _Program:
         else:
             return False
         return True
+
+    def take_input(self, name: str, index: int) -> None:
+        """`auto name = std::move(inputs[index]);`"""
+        self._state.inputs[name] = index
+        self._state.scope.tensors[name] = new_tensor(name, None, None, None)
 
     def _symbol(self, name: str, kind: str, value: Node) -> bool:
         """A size of an input or of a tensor whose layout is not known, or a scalar input: a new symbol."""

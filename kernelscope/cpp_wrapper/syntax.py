@@ -42,7 +42,7 @@ class ParsedFunction:
     body: Node
 
     def text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return str(self.source[node.start_byte : node.end_byte], "utf-8", "replace")
 
     def position(self, node: Node) -> SourcePosition:
         row, column = node.start_point
@@ -88,7 +88,7 @@ def unwrapped(node: Node) -> Node:
 def argument_nodes(call: Node) -> tuple[Node, ...]:
     """The arguments of a call expression."""
     arguments = call.child_by_field_name("arguments")
-    return tuple(n for n in arguments.named_children if n.type != "comment") if arguments else ()
+    return tuple([n for n in arguments.named_children if n.type != "comment"]) if arguments else ()
 
 
 def nodes_of_type(node: Node, *types: str) -> Iterator[Node]:

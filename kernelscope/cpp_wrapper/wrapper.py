@@ -8,11 +8,12 @@ from math import prod
 
 from kernelscope.cpp_wrapper.cpu_kernels import loop_width_notes
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel
-from kernelscope.cpp_wrapper.function_slices import WrapperSlices, slice_wrapper
+from kernelscope.cpp_wrapper.function_slices import WrapperSlices, slice_wrapper, without_inputs
 from kernelscope.cpp_wrapper.host_program import run
 from kernelscope.cpp_wrapper.host_state import NO_BOUND, HostState
 from kernelscope.cpp_wrapper.input_checks import InputCheck, checked_dtype, has_ranges, read_input_check
 from kernelscope.cpp_wrapper.launcher import Launcher, read_launcher
+from kernelscope.cpp_wrapper.launcher_syntax import LauncherParser
 from kernelscope.cpp_wrapper.model_constants import read_constants
 from kernelscope.cpp_wrapper.syntax import parse_function
 from kernelscope.launches.host_expression import (
@@ -56,12 +57,13 @@ class _WrapperReader:
         for run_slice in self._slices.runs:
             if run_slice.name == "_const_run_impl" and "call_" not in run_slice.text:
                 continue
-            parsed = parse_function(run_slice)
+            rest, inputs = without_inputs(run_slice)
+            parsed = parse_function(rest)
             if parsed is None:
                 self._damage(f"{run_slice.name} holds C++ that cannot be parsed", run_slice.position())
                 continue
             self._state.conditions.clear()
-            run(parsed, self._state, launchers, self._constants.get)
+            run(parsed, inputs, self._state, launchers, self._constants.get)
         self._missing_launches(launchers)
         kernels = self._kernels(launchers)
         device = "cuda" if launchers else "cpu" if self._slices.cpu_kernels else None
@@ -75,8 +77,9 @@ class _WrapperReader:
 
     def _launchers(self) -> dict[str, Launcher | None]:
         launchers: dict[str, Launcher | None] = {}
+        parser = LauncherParser()
         for function in self._slices.launchers:
-            launcher = read_launcher(function)
+            launcher = read_launcher(function, parser)
             if launcher is None:
                 self._damage(f"{function.name} holds C++ or Triton source that cannot be read", function.position())
             launchers[function.name] = launcher

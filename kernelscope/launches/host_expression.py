@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from kernelscope.frozen import frozen_dataclass
 
 
 class HostOperator(Enum):
+    __hash__ = object.__hash__  # Enum's own is Python code
+
     ADD = "+"
     SUBTRACT = "-"
     MULTIPLY = "*"
@@ -25,7 +28,11 @@ class HostOperator(Enum):
 
 
 class HostType(Enum):
-    """C integer types; PYTHON is Python's own int, which does not wrap."""
+    """C integer types; PYTHON is Python's own int, which does not wrap and has no `bits`."""
+
+    __hash__ = object.__hash__
+    bits: int | None
+    signed: bool
 
     INT32 = "int32_t"
     UINT32 = "uint32_t"
@@ -33,31 +40,24 @@ class HostType(Enum):
     UINT64 = "uint64_t"
     PYTHON = "int"
 
-    @property
-    def bits(self) -> int | None:
-        return _BITS[self.value]
-
-    @property
-    def signed(self) -> bool:
-        return not self.value.startswith("u")
+    def __init__(self, c_name: str) -> None:
+        self.bits = None if c_name == "int" else 64 if "64" in c_name else 32
+        self.signed = not c_name.startswith("u")
 
 
-_BITS = {"int32_t": 32, "uint32_t": 32, "int64_t": 64, "uint64_t": 64, "int": None}
-
-
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class HostConstant:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class HostSymbol:
     """A size symbol (`s10`, `u0`) defined by the model's inputs or data."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class HostBinary:
     """Evaluated in 64 bits (`type` INT64) unless the C++ source makes it narrower."""
 
@@ -67,7 +67,7 @@ class HostBinary:
     type: HostType = HostType.INT64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class HostSelect:
     """`condition ? if_true : if_false`."""
 
@@ -76,7 +76,7 @@ class HostSelect:
     if_false: HostExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class HostCast:
     """Assignment or cast to a C type: the value is reduced to it (`uint32_t grid_0 = …`)."""
 
@@ -84,7 +84,7 @@ class HostCast:
     type: HostType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class HostUnknown:
     """An expression that is not understood; `text` is its source."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from kernelscope.frozen import frozen_dataclass
 from kernelscope.launches.host_expression import HostExpression, HostType
 
 #: A compile-time argument: a number, a string, a dtype by name (`tl.int64`) or None.
@@ -38,7 +39,7 @@ class Symbol:
     step: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor that a launch is given: sizes and strides in elements, `dtype` a signature name (`fp32`, `i64`).
 
@@ -54,7 +55,7 @@ class Tensor:
     values: tuple[HostExpression, HostExpression] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class ScalarArgument:
     """An integer (or other scalar) kernel argument: its value in sizes and the C type that carries it to the kernel.
     `c_type` None: not an integer, or not known."""
@@ -64,7 +65,7 @@ class ScalarArgument:
     c_type: HostType | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class TensorArgument:
     name: str
     tensor: Tensor
@@ -84,7 +85,7 @@ class Launcher(Enum):
     TRITON = "triton's Python launcher"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_dataclass(frozen=True, slots=True)
 class SourcePosition:
     file: str
     line: int  # from 1
