@@ -33,7 +33,8 @@ def without_embedded(sources: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
     """The sources less the kernel files that one of the wrappers holds a copy of, and less repeated wrappers."""
     listed = tuple(sources)
     embedded: set[str] = set()
-    for source in listed:
+    has_kernels = any(source.role is SourceRole.KERNEL for source in listed)
+    for source in listed if has_kernels else ():
         if source.role in (SourceRole.CPP_WRAPPER, SourceRole.PYTHON_WRAPPER):
             embedded.update(_fingerprint(text) for text in _embedded_texts(source.text))
     kept: list[SourceFile] = []

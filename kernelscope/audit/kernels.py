@@ -72,7 +72,7 @@ class KernelReader:
             KernelSource(embedded.name, embedded.source, embedded.file, embedded.first_line, embedded.indent)
         )
         try:
-            declarations = read_declarations(embedded.source)
+            declarations = read_declarations(embedded.source, embedded.layout)
         except KernelscopeError as error:
             return Unreadable(embedded, text, error.what, _line_of(error))
         chosen = _chosen(declarations, embedded.name)

@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 
 from kernelscope.cpp_wrapper.syntax import FunctionSlice
+from kernelscope.launches.kernel_layout import kernel_layout
 from kernelscope.launches.launch import EmbeddedKernel
 
-_OPENING = re.compile(r"^[ \t]*async_compile\.triton\((['\"])(?P<name>[^'\"]*)\1, '''[ \t]*\n", re.MULTILINE)
-_CLOSING = re.compile(r"^[ \t]*'''(?:, device_str=|\))", re.MULTILINE)
+#: After a line break, which a search finds faster than the start of a line.
+_OPENING = re.compile(r"\n[ \t]*async_compile\.triton\((['\"])(?P<name>[^'\"]*)\1, '''[ \t]*(?=\n)")
+_CLOSING = re.compile(r"\n[ \t]*'''(?:, device_str=|\))")
 _INDENT = re.compile(r"^( *)\S", re.MULTILINE)
 _USUAL_INDENT = 4
 _AS_USUAL = re.compile(r"    \S.*(?:\n(?:    .*)?)*\Z")
-_COMMENT = re.compile(r"^    /\*\n.*?^    \*/\n", re.MULTILINE | re.DOTALL)
+_COMMENT_START, _COMMENT_END = "\n    /*\n", "\n    */\n"
 
 
 def without_comment(launcher: FunctionSlice) -> FunctionSlice:
     """The launcher with empty lines in place of the quoted kernel, which the C++ parser need not see."""
-    comment = _COMMENT.search(launcher.text)
-    if comment is None:
+    text = launcher.text
+    start = text.find(_COMMENT_START)
+    end = text.find(_COMMENT_END, start)
+    if start < 0 or end < 0:
         return launcher
-    start, end = comment.span()
-    lines = "\n" * launcher.text.count("\n", start, end)
-    return FunctionSlice(
-        launcher.name, launcher.file, launcher.text[:start] + lines + launcher.text[end:], launcher.first_line
-    )
+    end += len(_COMMENT_END)
+    lines = "\n" * text.count("\n", start, end)
+    return FunctionSlice(launcher.name, launcher.file, text[:start] + lines + text[end:], launcher.first_line)
 
 
 def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
@@ -35,16 +37,19 @@ def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
     closing = _CLOSING.search(launcher.text, opening.end())
     if closing is None:
         return None
-    text = launcher.text[opening.end() : closing.start()].rstrip()
+    first = opening.end() + 1
+    text = launcher.text[first : closing.start()].rstrip()
     indent = _USUAL_INDENT if _AS_USUAL.match(text) else min(map(len, _INDENT.findall(text)), default=0)
     source = ("\n" + text).replace("\n" + " " * indent, "\n")[1:] + "\n"
+    source = _unescaped(source)
     return EmbeddedKernel(
         name=opening.group("name"),
         launcher_name=launcher.name.removeprefix("call_"),
-        source=_unescaped(source),
+        source=source,
         file=launcher.file,
-        first_line=launcher.first_line + launcher.text.count("\n", 0, opening.end()),
+        first_line=launcher.first_line + launcher.text.count("\n", 0, first),
         indent=indent,
+        layout=kernel_layout(source),
     )
 
 

@@ -91,7 +91,7 @@ class _LauncherReader:
         self._name = function_name.removeprefix("call_")
         self._syntax = syntax
         self._kernel = kernel
-        self._metadata = read_metadata(kernel.source) if kernel else KernelMetadata()
+        self._metadata = read_metadata(kernel.source, kernel.layout) if kernel else KernelMetadata()
         self._parameters: list[str] = []
         self._integers: set[str] = set()
         self._names: dict[str, TypedExpression] = {}

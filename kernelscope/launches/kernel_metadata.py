@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kernelscope.launches.kernel_layout import kernel_layout
+from kernelscope.launches.kernel_layout import KernelLayout, kernel_layout
 
 _DECORATOR = re.compile(r"^@triton_heuristics\.(\w+)\(", re.MULTILINE)
 _TABLE = re.compile(r"\b(?:triton_meta|inductor_meta)\s*=\s*\{")
@@ -41,9 +41,9 @@ class KernelMetadata:
         return frozenset(name for name, kind in self.signature.items() if kind == "constexpr")
 
 
-def read_metadata(source: str) -> KernelMetadata:
-    """The metadata of the (last) Inductor kernel in `source`."""
-    layout = kernel_layout(source)
+def read_metadata(source: str, layout: KernelLayout | None = None) -> KernelMetadata:
+    """The metadata of the (last) Inductor kernel in `source`; `layout`: its parts where they were read already."""
+    layout = layout or kernel_layout(source)
     if layout is not None:
         tables = (layout.tables[name] for name in ("triton_meta", "inductor_meta") if name in layout.tables)
         return _metadata(layout.heuristic, {k: v for table in tables for k, v in table.items() if k in _KEPT})

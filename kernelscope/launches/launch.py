@@ -8,6 +8,7 @@ from enum import Enum
 
 from kernelscope.frozen import frozen_dataclass
 from kernelscope.launches.host_expression import HostExpression, HostType
+from kernelscope.launches.kernel_layout import KernelLayout
 
 #: A compile-time argument: a number, a string, a dtype by name (`tl.int64`) or None.
 ConstexprValue = int | float | str | None
@@ -118,7 +119,7 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class EmbeddedKernel:
     """A Triton source found in a wrapper, dedented. `first_line` is the file's line of the text's line 1, `indent` the
-    number of columns taken off."""
+    number of columns taken off. `layout`: the source's parts where they were read already."""
 
     name: str  # as in async_compile.triton('NAME', …)
     launcher_name: str
@@ -126,6 +127,7 @@ class EmbeddedKernel:
     file: str
     first_line: int
     indent: int
+    layout: KernelLayout | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

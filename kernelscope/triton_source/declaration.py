@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernelscope.errors import KernelscopeError
-from kernelscope.launches.kernel_layout import kernel_layout
+from kernelscope.launches.kernel_layout import KernelLayout, kernel_layout
 from kernelscope.triton_source.interpreter.spans import SpanMap
 from kernelscope.triton_source.literals import by_parameter, read_table
 
@@ -56,10 +56,11 @@ class _Module:
         )  # fmt: skip
 
 
-def read_declarations(text: str) -> tuple[KernelDeclaration, ...]:
+def read_declarations(text: str, layout: KernelLayout | None = None) -> tuple[KernelDeclaration, ...]:
     """The kernels of a text, in order: those under one of Inductor's decorators, else every jitted function that no
-    other one calls. Nothing is executed. Raises KernelscopeError where the text is not Python."""
-    laid_out = _read_layout(text)
+    other one calls. `layout`: the text's parts where they were read already. Nothing is executed. Raises
+    KernelscopeError where the text is not Python."""
+    laid_out = _read_layout(text, layout or kernel_layout(text))
     if laid_out is not None:
         return laid_out
     tree, indent, parsed = _parsed(text)
@@ -69,9 +70,8 @@ def read_declarations(text: str) -> tuple[KernelDeclaration, ...]:
     return tuple(_declaration(f, module, spans, *_decorator_facts(_heuristic(f))) for f in entries)
 
 
-def _read_layout(text: str) -> tuple[KernelDeclaration] | None:
+def _read_layout(text: str, layout: KernelLayout | None) -> tuple[KernelDeclaration] | None:
     """The one kernel of a text that is laid out as Inductor's are; None where it is not, or is not Python."""
-    layout = kernel_layout(text)
     preamble = None if layout is None else _preamble(layout.preamble)
     if layout is None or preamble is None:
         return None
