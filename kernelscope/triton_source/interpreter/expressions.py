@@ -37,7 +37,12 @@ _COMPARE = {
 
 def evaluate(s: State, node: ast.expr) -> Value:
     """The value of an expression."""
-    handler = _HANDLERS.get(type(node))
+    kind = type(node)
+    if kind is ast.Name:
+        value = s.scope.get(node.id, _ABSENT)  # type: ignore[attr-defined]
+        if value is not _ABSENT and type(value) is not MissingParameter:
+            return value
+    handler = _HANDLERS.get(kind)
     if handler is None:
         s.at = node
         s.give_up_on(f"the expression {type(node).__name__}")

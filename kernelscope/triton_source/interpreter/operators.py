@@ -102,10 +102,9 @@ def unify(
     s: State, left: Value, right: Value, *, division: bool = False
 ) -> tuple[Node, Node, ScalarType] | None:
     """Two operands, neither a pointer, in one type and shape; None (and a note) where Triton rejects them."""
-    if is_node(left) and is_node(right):
-        same = left.type
-        if same is right.type and isinstance(same, ScalarType) and same.is_integer:
-            return *nodes.align(s, left, right), same
+    usual = _usual_pair(s, left, right)
+    if usual is not None:
+        return usual
     left_type, right_type = _type_of(left), _type_of(right)
     if not isinstance(left_type, ScalarType) or not isinstance(right_type, ScalarType):
         s.reject("operands of incompatible types")
@@ -119,6 +118,35 @@ def unify(
         return None
     a, b = nodes.align(s, a, b)
     return a, b, kind
+
+
+def _usual_pair(s: State, left: Value, right: Value) -> tuple[Node, Node, ScalarType] | None:
+    """Two operands of one type, or one and a literal that it holds; None for all others, to which the rules apply."""
+    if is_node(left):
+        kind = left.type
+        if is_node(right):
+            if kind is right.type and isinstance(kind, ScalarType) and (kind.is_integer or kind is FLOAT32):
+                return *nodes.align(s, left, right), kind
+            return None
+        literal = _literal_beside(s, left, right)
+        return None if literal is None else (left, *literal)
+    if is_node(right):
+        literal = _literal_beside(s, right, left)
+        return None if literal is None else (literal[0], right, literal[1])
+    return None
+
+
+def _literal_beside(s: State, node: Node, value: Value) -> tuple[Node, ScalarType] | None:
+    """A literal in the type and shape of the operand beside it, where it takes that type without a further rule."""
+    kind = node.type
+    if not isinstance(kind, ScalarType):
+        return None
+    if type(value) is int:
+        if not (kind.is_integer and kind.bits > 1 and kind.minimum <= value <= kind.maximum):
+            return None
+    elif kind is not FLOAT32 or type(value) is not float:
+        return None
+    return nodes.broadcast(s, nodes.constant(s, value, kind), node.shape), kind
 
 
 def _type_of(value: Value) -> ValueType | None:
@@ -138,6 +166,10 @@ def _converted(s: State, value: Value, kind: ScalarType) -> Node | None:
 
 
 def _scalar_operation(s: State, operator: BinaryOperator, left: Value, right: Value) -> Value:
+    if operator in _ARITHMETIC:
+        pair = _usual_pair(s, left, right)
+        if pair is not None:
+            return nodes.binary(s, operator, *pair)
     dividing = operator in (Op.FLOOR_DIVIDE, Op.REMAINDER, Op.TRUE_DIVIDE)
     if operator in (Op.MINIMUM, Op.MAXIMUM):
         left, right = _without_bfloat16(s, left), _without_bfloat16(s, right)

@@ -16,22 +16,20 @@ class SpanMap:
         self._indent = indent
         self.has_named_expressions = ":=" in parsed_text
         self._lines = None if parsed_text.isascii() else [line.encode() for line in parsed_text.split("\n")]
-        self._known: dict[int, Span] = {}
+        self.known: dict[int, Span] = {}
 
     def of(self, node: ast.expr | ast.stmt | ast.arg) -> Span:
         """The span of a syntax node."""
-        span = self._known.get(id(node))
-        if span is None:
-            span = self._known[id(node)] = self._make(node)
-        return span
-
-    def _make(self, node: ast.expr | ast.stmt | ast.arg) -> Span:
-        end_line = node.end_lineno or node.lineno
-        end = node.end_col_offset if node.end_col_offset is not None else node.col_offset
-        start = node.col_offset
+        span = self.known.get(id(node))
+        if span is not None:
+            return span
+        line, start, end_line, end = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+        end_line = line if end_line is None else end_line
+        end = start if end is None else end
         if self._lines is not None:
-            start, end = self._characters(node.lineno, start), self._characters(end_line, end)
-        return Span(node.lineno, start + self._indent, end_line, end + self._indent)
+            start, end = self._characters(line, start), self._characters(end_line, end)
+        self.known[id(node)] = span = Span(line, start + self._indent, end_line, end + self._indent)
+        return span
 
     def _characters(self, line: int, column: int) -> int:
         assert self._lines is not None

@@ -79,7 +79,10 @@ class State:
 
     @property
     def span(self) -> Span:
-        return NOWHERE if self.at is None else self.spans.of(self.at)
+        at = self.at
+        if at is None:
+            return NOWHERE
+        return self.spans.known.get(id(at)) or self.spans.of(at)
 
     def spend(self, amount: int = 1) -> None:
         """Account for work; raises when the kernel asks for too much."""
