@@ -9,10 +9,12 @@ from kernelscope.triton_source.index_program import BinaryOperator, Constant
 from kernelscope.triton_source.interpreter import attributes, nodes, operators
 from kernelscope.triton_source.interpreter.calls import call
 from kernelscope.triton_source.interpreter.constexpr_arithmetic import MOST_BITS, power
+from kernelscope.triton_source.interpreter.names import member
 from kernelscope.triton_source.interpreter.shape_functions import as_single
 from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import (
     MissingParameter,
+    Namespace,
     Unknown,
     Value,
     is_node,
@@ -96,7 +98,13 @@ def evaluate_global(s: State, name: str, value: Value) -> Value:
 
 
 def _attribute(s: State, node: ast.Attribute) -> Value:
-    value = evaluate(s, node.value)
+    base = node.value
+    if type(base) is ast.Name and base.id not in s.scope:
+        namespace = s.globals.get(base.id)
+        if type(namespace) is Namespace:
+            s.at = node
+            return member(namespace.name, node.attr)
+    value = evaluate(s, base)
     s.at = node
     return attributes.attribute(s, value, node.attr)
 

@@ -187,13 +187,13 @@ def binary(s: State, operator: BinaryOperator, left: Node, right: Node, kind: Sc
     """An operation on operands of one type and shape; of constants its value, where that fits."""
     s.spend()
     made = Binary(operator, left, right, kind, left.shape, s.span)
-    integers = is_integer(left)
-    if integers and s.recording:
-        s.operations.append(made)
-    if integers and isinstance(left, Constant) and isinstance(right, Constant):
-        value = fold(operator, int(left.value), int(right.value), kind)
-        if value is not None:
-            return constant(s, value, kind, left.shape)
+    if is_integer(left):
+        if s.recording:
+            s.operations.append(made)
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            value = fold(operator, int(left.value), int(right.value), kind)
+            if value is not None:
+                return constant(s, value, kind, left.shape)
     return made
 
 

@@ -47,6 +47,10 @@ def to_node(s: State, value: Value) -> Node | None:
 
 def apply(s: State, operator: BinaryOperator, left: Value, right: Value) -> Value:
     """`left operator right` as the kernel would compute it."""
+    if operator in _ARITHMETIC:
+        pair = _usual_pair(s, left, right)
+        if pair is not None:
+            return nodes.binary(s, operator, *pair)
     left_is_node, right_is_node = is_node(left), is_node(right)
     if not left_is_node and not right_is_node:
         if isinstance(left, Unknown) or isinstance(right, Unknown):
@@ -166,10 +170,6 @@ def _converted(s: State, value: Value, kind: ScalarType) -> Node | None:
 
 
 def _scalar_operation(s: State, operator: BinaryOperator, left: Value, right: Value) -> Value:
-    if operator in _ARITHMETIC:
-        pair = _usual_pair(s, left, right)
-        if pair is not None:
-            return nodes.binary(s, operator, *pair)
     dividing = operator in (Op.FLOOR_DIVIDE, Op.REMAINDER, Op.TRUE_DIVIDE)
     if operator in (Op.MINIMUM, Op.MAXIMUM):
         left, right = _without_bfloat16(s, left), _without_bfloat16(s, right)

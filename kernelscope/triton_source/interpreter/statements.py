@@ -76,9 +76,14 @@ def as_variable(s: State, value: Value) -> Value:
 def _assign(s: State, node: ast.Assign) -> Outcome:
     value = evaluate(s, node.value)
     s.at = node.value
-    if len(node.targets) > 1:
+    targets = node.targets
+    first = targets[0]
+    if type(first) is ast.Name and len(targets) == 1 and not s.scope_notes and is_node(value):
+        s.scope[first.id] = value
+        return None
+    if len(targets) > 1:
         s.reject("an assignment to several targets")
-    for target in node.targets:
+    for target in targets:
         _bind(s, target, _for_target(s, target, value))
     return None
 
