@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from kernelscope.cpp_wrapper.expressions import ExpressionReader, TypedExpression
 from kernelscope.cpp_wrapper.host_state import HostState
 from kernelscope.cpp_wrapper.syntax import Node, ParsedFunction, argument_nodes, field
-from kernelscope.launches.host_expression import HostType, HostUnknown
+from kernelscope.launches.host_expression import HostConstant, HostType, HostUnknown
 from kernelscope.launches.launch import Tensor
 from kernelscope.launches.tensors import Sizes, unknown_tensor, viewed
 
@@ -39,7 +42,8 @@ class ValueReader:
         if node.type in ("null", "nullptr"):
             return ()
         if node.type == "initializer_list":
-            return tuple(self.integer(element).value for element in node.named_children)
+            literals = _literal_array(self.text(node))
+            return literals or tuple(self.integer(element).value for element in node.named_children)
         if node.type == "compound_literal_expression":
             return self.array(field(node, "value"))
         return None
@@ -97,6 +101,17 @@ class ValueReader:
         """The view (tensor, ndim, sizes, strides, offset)."""
         base = self.tensor(arguments[0]) or unknown_tensor(self.text(arguments[0]))
         return viewed(base, self.array(arguments[2]), self.array(arguments[3]), self.integer(arguments[4]).value)
+
+
+_LITERALS = re.compile(r"\{[1-9]\d{0,17}L(?:, [1-9]\d{0,17}L)*(?:, )?\}")
+
+
+@lru_cache(maxsize=4096)
+def _literal_array(text: str) -> Sizes | None:
+    """The elements of a list of positive literals, as most are; None for any other list."""
+    if _LITERALS.fullmatch(text) is None:
+        return None
+    return tuple(HostConstant(int(part[:-1])) for part in text[1:-1].split(", ") if part)
 
 
 class _StateExpressions(ExpressionReader):

@@ -47,14 +47,12 @@ class Declaration:
 
 @frozen_dataclass(frozen=True, slots=True, eq=False)
 class Definition:
-    """`kind name = value;`. `pointee` is `x` where the value is `reinterpret_cast<…>(x.data_ptr())`; `names` are the
-    variables in the value."""
+    """`kind name = value;`. `pointee` is `x` where the value is `reinterpret_cast<…>(x.data_ptr())`."""
 
     name: str
     kind: str
     text: str
     pointee: str | None
-    names: tuple[str, ...]
     function: ParsedFunction
     value: Node
 
@@ -187,8 +185,7 @@ def _declared(function: ParsedFunction, node: Node) -> Iterator[Effect]:
             target, value = field(declarator, "declarator"), field(declarator, "value")
             text = function.text(target)
             if target.type == "identifier":
-                names = tuple({function.text(n) for n in nodes_of_type(value, "identifier")})
-                yield Definition(text, kind, function.text(value), _pointee(function, value), names, function, value)
+                yield Definition(text, kind, function.text(value), _pointee(function, value), function, value)
             elif text.endswith("kernel_args_[]"):
                 yield ArgumentOrder(tuple(function.text(n).lstrip("&") for n in value.named_children))
 

@@ -91,11 +91,16 @@ def argument_nodes(call: Node) -> tuple[Node, ...]:
     return tuple([n for n in arguments.named_children if n.type != "comment"]) if arguments else ()
 
 
+_LEAVES = frozenset({"identifier", "number_literal", "field_identifier", "type_identifier", "primitive_type", "comment"})
+
+
 def nodes_of_type(node: Node, *types: str) -> Iterator[Node]:
     """Every node of the given types below `node`, in source order."""
     stack = [node]
     while stack:
         current = stack.pop()
-        if current.type in types:
+        kind = current.type
+        if kind in types:
             yield current
-        stack.extend(reversed(current.named_children))
+        if kind not in _LEAVES:
+            stack.extend(reversed(current.named_children))
