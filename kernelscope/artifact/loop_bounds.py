@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kernelscope.python_syntax import parse_module
+
 _SCRATCH = 2  # pointers that triton appends to the parameters, at most
 
 
@@ -26,7 +28,7 @@ class LoopBound:
 def functions_of(source: str) -> tuple[ast.FunctionDef, ...]:
     """The functions at the top of a kernel's text; none where it is not Python."""
     try:
-        tree = ast.parse(source)
+        tree = parse_module(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     return tuple(node for node in tree.body if isinstance(node, ast.FunctionDef))

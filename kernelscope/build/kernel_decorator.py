@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kernelscope.build.compile_requests import DtypeValue
 from kernelscope.build.restricted_module import chain_of
+from kernelscope.python_syntax import parse_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class KernelDecorator:
 def read_decorator(source: str, function: str) -> KernelDecorator | None:
     """The decorators of `function`; None where the source has no such function or does not parse."""
     try:
-        tree = ast.parse(source)
+        tree = parse_module(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for node in tree.body:

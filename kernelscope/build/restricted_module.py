@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kernelscope.python_syntax import parse_module
+
 #: Modules whose members a kernel may name; a name that leads to any other module is refused when it is resolved.
 KERNEL_MODULES = (
     "triton",
@@ -44,7 +46,7 @@ def restricted_module(source: str) -> RestrictedModule:
     """The module that may be compiled in place of `source`; RestrictionError where a part is not on the lists."""
     source = re.sub(r"\r\n?", "\n", source)
     try:
-        tree = ast.parse(source)
+        tree = parse_module(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RestrictionError(f"not valid Python: {error}") from None
     try:

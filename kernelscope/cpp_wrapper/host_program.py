@@ -9,6 +9,7 @@ from kernelscope.cpp_wrapper.host_calls import CallReader
 from kernelscope.cpp_wrapper.host_state import HostState, Scope, merged
 from kernelscope.cpp_wrapper.host_values import ValueReader
 from kernelscope.cpp_wrapper.launcher import Launcher
+from kernelscope.cpp_wrapper.natural_numbers import natural_number
 from kernelscope.cpp_wrapper.syntax import (
     MissingField,
     Node,
@@ -170,12 +171,13 @@ class _Program:
         """`std::move(inputs[3])` and `constants_->at(3)`."""
         text = self._text(value)
         index = text.rstrip(")]").rpartition("[" if "inputs[" in text else "(")[2].rstrip("L")
-        if not index.isdigit():
+        number = natural_number(index)
+        if number is None:
             return False
         if text in (f"std::move(inputs[{index}])", f"inputs[{index}]"):
-            self.take_input(name, int(index))
+            self.take_input(name, number)
         elif text == f"constants_->at({index})":
-            known = self._constant(int(index))
+            known = self._constant(number)
             tensor = new_tensor(name, None, None, None)
             if known is not None:
                 tensor = new_tensor(name, known.sizes, known.strides, known.dtype)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from kernelscope.cpp_wrapper.expressions import ExpressionReader, TypedExpression
 from kernelscope.cpp_wrapper.host_state import HostState
+from kernelscope.cpp_wrapper.natural_numbers import natural_number
 from kernelscope.cpp_wrapper.syntax import Node, ParsedFunction, argument_nodes, field
 from kernelscope.launches.host_expression import HostConstant, HostType, HostUnknown
 from kernelscope.launches.launch import Tensor
@@ -60,8 +61,8 @@ class ValueReader:
             index = self.text(arguments[0]) if len(arguments) == 1 else ""
         else:
             return None
-        index = index.rstrip("L")
-        return (*accessor, int(index)) if accessor and index.isdigit() else None
+        number = natural_number(index.rstrip("L"))
+        return (*accessor, number) if accessor and number is not None else None
 
     def accessor(self, node: Node) -> tuple[str, str] | None:
         """("x", "sizes") for a variable that holds `x.sizes()`, or for that call itself."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from kernelscope.cpp_wrapper.natural_numbers import natural_number, whole_number
 from kernelscope.cpp_wrapper.syntax import FunctionSlice, parse_function, unwrapped
 from kernelscope.cpp_wrapper.syntax import field as child
 from kernelscope.launches.dtypes import signature_name
@@ -62,7 +63,9 @@ def _comparison(left: str, right: str, operator: str, tables: Mapping[str, dict[
     element, number = _ELEMENT.match(left), _integer(right)
     if element is None or number is None:
         return
-    kind, dimension = element.group(1), int(element.group(2))
+    kind, dimension = element.group(1), natural_number(element.group(2))
+    if dimension is None:
+        return
     if operator == "!=":
         tables[kind][dimension] = number
     elif operator in ("<", ">") and kind == "size":
@@ -70,5 +73,4 @@ def _comparison(left: str, right: str, operator: str, tables: Mapping[str, dict[
 
 
 def _integer(text: str) -> int | None:
-    text = text.rstrip("lLuU")
-    return int(text) if text.removeprefix("-").isdigit() else None
+    return whole_number(text.rstrip("lLuU"))

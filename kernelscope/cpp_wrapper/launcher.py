@@ -17,6 +17,7 @@ from kernelscope.cpp_wrapper.launcher_syntax import (
     LauncherSyntax,
     Parameter,
 )
+from kernelscope.cpp_wrapper.natural_numbers import natural_number
 from kernelscope.cpp_wrapper.syntax import FunctionSlice, MissingField
 from kernelscope.launches.host_expression import HostExpression, HostSymbol, HostType, HostUnknown
 from kernelscope.launches.kernel_metadata import KernelMetadata, read_metadata
@@ -118,7 +119,7 @@ class _LauncherReader:
         grid = [self._grid(axis) for axis in range(3)]
         if launch is None:
             return None
-        numbers = [int(text) if text.isdigit() else None for text in launch.arguments[4:6]]
+        numbers = [natural_number(text) for text in launch.arguments[4:6]]
         num_warps, shared_bytes = (numbers + [None, None])[:2]
         cubin, function_name = self._binary()
         texts = [self._grid_text.get(f"grid_{axis}", "") for axis in range(3)]

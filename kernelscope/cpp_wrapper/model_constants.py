@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernelscope.cpp_wrapper.natural_numbers import natural_number, whole_number
 from kernelscope.cpp_wrapper.syntax import FunctionSlice
 from kernelscope.launches.dtypes import signature_name
 from kernelscope.launches.host_expression import HostConstant
@@ -20,7 +21,9 @@ def read_constants(constructors: Sequence[FunctionSlice]) -> dict[int, Tensor]:
     entries: dict[int, dict[str, str]] = {}
     for constructor in constructors:
         for index, key, value in _ENTRY.findall(constructor.text):
-            entries.setdefault(int(index), {})[key] = value
+            number = natural_number(index)
+            if number is not None:
+                entries.setdefault(number, {})[key] = value
     return {index: _tensor(index, entry) for index, entry in entries.items()}
 
 
@@ -33,7 +36,6 @@ def _tensor(index: int, entry: dict[str, str]) -> Tensor:
 def _numbers(text: str | None) -> tuple[HostConstant, ...] | None:
     if text is None:
         return None
-    numbers = [part.strip().rstrip("L") for part in text.strip("{} ").split(",") if part.strip()]
-    if not all(number.removeprefix("-").isdigit() for number in numbers):
-        return None
-    return tuple(HostConstant(int(number)) for number in numbers)
+    numbers = [whole_number(part.strip().rstrip("L")) for part in text.strip("{} ").split(",") if part.strip()]
+    constants = tuple(HostConstant(number) for number in numbers if number is not None)
+    return constants if len(constants) == len(numbers) else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kernelscope.launches.kernel_metadata import KernelMetadata, read_metadata
 from kernelscope.launches.launch import ConstexprValue
+from kernelscope.python_syntax import parse_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def kernel_declarations(source: str) -> tuple[KernelDeclaration, ...]:
     """The functions of `source` that a launch could name, in file order; raises SyntaxError where it is not Python.
 
     Jitted functions that another one calls are left out, unless they carry an Inductor decorator."""
-    tree = ast.parse(source)
+    tree = parse_module(source)
     jitted = [n for n in tree.body if isinstance(n, ast.FunctionDef) and any(map(_is_jit, n.decorator_list))]
     called = {
         node.func.id

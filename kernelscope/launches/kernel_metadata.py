@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kernelscope.launches.kernel_layout import KernelLayout, kernel_layout
+from kernelscope.python_syntax import parse_expression
 
 _DECORATOR = re.compile(r"^@triton_heuristics\.(\w+)\(", re.MULTILINE)
 _TABLE = re.compile(r"\b(?:triton_meta|inductor_meta)\s*=\s*\{")
@@ -98,7 +99,7 @@ def _entries(text: str, start: int) -> dict[str, object]:
 
 def _keep(entries: dict[str, object], key: str, text: str) -> None:
     try:
-        entries[key] = ast.literal_eval(text.strip())
+        entries[key] = ast.literal_eval(parse_expression(text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return
 

@@ -45,7 +45,7 @@ class Tensor:
     """A tensor that a launch is given: sizes and strides in elements, `dtype` a signature name (`fp32`, `i64`).
 
     `name` is the host variable; two arguments with one `storage` share memory. `values` is the range of the elements
-    when known (index tensors). `sizes` None: the layout is not known."""
+    when known (index tensors). `sizes` None: the layout is not known, as where it is given in two ranks."""
 
     name: str
     storage: str
@@ -54,6 +54,11 @@ class Tensor:
     strides: tuple[HostExpression, ...] | None
     offset: HostExpression | None = None
     values: tuple[HostExpression, HostExpression] | None = None
+
+    def __post_init__(self) -> None:
+        if self.sizes is not None and self.strides is not None and len(self.sizes) != len(self.strides):
+            object.__setattr__(self, "sizes", None)
+            object.__setattr__(self, "strides", None)
 
 
 @frozen_dataclass(frozen=True, slots=True)

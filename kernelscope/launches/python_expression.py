@@ -15,6 +15,7 @@ from kernelscope.launches.host_expression import (
     HostType,
     HostUnknown,
 )
+from kernelscope.python_syntax import parse_expression
 
 MAX_DEPTH = 100
 
@@ -56,7 +57,7 @@ class PythonExpressions:
     def parse(self, text: str) -> HostExpression:
         """The value of `text`; raises SyntaxError where it is not an expression and UndefinedName for a stray name."""
         try:
-            body = ast.parse(text.strip(), mode="eval").body
+            body = parse_expression(text.strip()).body
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error)) from error
         return self.read(body)

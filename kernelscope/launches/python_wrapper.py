@@ -9,6 +9,7 @@ from kernelscope.launches.launch import DamagedPart, EmbeddedKernel, SourcePosit
 from kernelscope.launches.python_launches import PythonKernel
 from kernelscope.launches.python_program import Program
 from kernelscope.launches.python_state import ProgramState
+from kernelscope.python_syntax import parse_module
 
 _JIT_NOTE = "torch.compile guards the sizes it compiled for: one that fails a guard is compiled into other kernels"
 _CPU_NOTE = "C++ kernels on the CPU loop with 64-bit counters"
@@ -17,7 +18,7 @@ _CPU_NOTE = "C++ kernels on the CPU loop with 64-bit counters"
 def read_python_wrapper(text: str, file: str) -> WrapperFacts:
     """Everything that a Python wrapper tells about its launches; nothing in it is executed."""
     try:
-        tree = ast.parse(text)
+        tree = parse_module(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         damaged = DamagedPart(f"not Python: {error}", SourcePosition(file, line))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import textwrap
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.kernel_layout import KernelLayout, kernel_layout
+from kernelscope.python_syntax import parse_module
 from kernelscope.triton_source.interpreter.spans import SpanMap
 from kernelscope.triton_source.literals import by_parameter, read_table
 
@@ -76,7 +76,7 @@ def _read_layout(text: str, layout: KernelLayout | None) -> tuple[KernelDeclarat
     if layout is None or preamble is None:
         return None
     try:
-        tree = _syntax_tree("\n" * (layout.function_line - 1) + layout.function)
+        tree = parse_module("\n" * (layout.function_line - 1) + layout.function)
     except _PARSE_FAILURES:
         return None
     function = tree.body[0]
@@ -93,15 +93,9 @@ def _read_layout(text: str, layout: KernelLayout | None) -> tuple[KernelDeclarat
 def _preamble(text: str) -> _Module | None:
     """What precedes a kernel, which most kernels of a package have in common; None where it is not Python by itself."""
     try:
-        return _read_module(_syntax_tree(text))
+        return _read_module(parse_module(text))
     except _PARSE_FAILURES:
         return None
-
-
-def _syntax_tree(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
 
 
 def _parsed(text: str) -> tuple[ast.Module, int, str]:
@@ -112,7 +106,7 @@ def _parsed(text: str) -> tuple[ast.Module, int, str]:
         kept = next((line for line in dedented.split("\n") if line.strip()), "")
         text, indent = dedented, len(first) - len(kept)
     try:
-        return _syntax_tree(text), indent, text
+        return parse_module(text), indent, text
     except _PARSE_FAILURES as error:
         line = error.lineno if isinstance(error, SyntaxError) and error.lineno else 1
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 
 import pytest
@@ -97,3 +98,16 @@ def test_a_launch_of_a_damaged_launcher_is_reported() -> None:
         "call_triton_red_fused_gelu_native_layer_norm_0",
         "a",
     ]
+
+
+ABSURD = ["9" * 5000, "²", "٣", "-" + "9" * 5000, "0x" + "f" * 5000, "1" + "'0" * 3000]
+
+
+@pytest.mark.parametrize("number", ABSURD, ids=lambda number: repr(number[:3]))
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_of_no_machine_never_crash(name: str, number: str) -> None:
+    text = wrapper_text(name)
+    generator = random.Random(name)
+    places = [found.span() for found in re.finditer(r"\b\d+(?=L?\b)", text)]
+    for start, end in generator.sample(places, 25):
+        read_wrapper(text[:start] + number + text[end:], name)
