@@ -32,8 +32,9 @@ _JSON_WORD = re.compile("true|false|null")
 class KernelLayout:
     """`preamble` is the text before the decorator, `function` that from `@triton.jit` on, which starts on line
     `function_line`. `tables` are the decorator's dicts by keyword; calls in them
-    stand for nothing."""
+    stand for nothing. `text` is all of it."""
 
+    text: str
     preamble: str
     heuristic: str
     tables: Mapping[str, Mapping[str, object]]
@@ -50,7 +51,12 @@ def kernel_layout(text: str) -> KernelLayout | None:
     if tables is None:
         return None
     line = 1 + text.count("\n", 0, found.end())
-    return KernelLayout(text[: found.start()], found["heuristic"], tables, text[found.end() :], line)
+    return KernelLayout(text, text[: found.start()], found["heuristic"], tables, text[found.end() :], line)
+
+
+def layout_of(text: str, known: KernelLayout | None) -> KernelLayout | None:
+    """`known` where it is this very text's, so that a rewritten kernel is never read as it was before; else a new one."""
+    return known if known is not None and known.text == text else kernel_layout(text)
 
 
 def _tables(lines: str) -> dict[str, Mapping[str, object]] | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kernelscope.launches.kernel_layout import KernelLayout, kernel_layout
+from kernelscope.launches.kernel_layout import KernelLayout, layout_of
 from kernelscope.python_syntax import parse_expression
 
 _DECORATOR = re.compile(r"^@triton_heuristics\.(\w+)\(", re.MULTILINE)
@@ -44,7 +44,7 @@ class KernelMetadata:
 
 def read_metadata(source: str, layout: KernelLayout | None = None) -> KernelMetadata:
     """The metadata of the (last) Inductor kernel in `source`; `layout`: its parts where they were read already."""
-    layout = layout or kernel_layout(source)
+    layout = layout_of(source, layout)
     if layout is not None:
         tables = (layout.tables[name] for name in ("triton_meta", "inductor_meta") if name in layout.tables)
         return _metadata(layout.heuristic, {k: v for table in tables for k, v in table.items() if k in _KEPT})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernelscope.errors import KernelscopeError
-from kernelscope.launches.kernel_layout import KernelLayout, kernel_layout
+from kernelscope.launches.kernel_layout import KernelLayout, layout_of
 from kernelscope.python_syntax import parse_module
 from kernelscope.triton_source.interpreter.spans import SpanMap
 from kernelscope.triton_source.literals import by_parameter, read_table
@@ -60,7 +60,7 @@ def read_declarations(text: str, layout: KernelLayout | None = None) -> tuple[Ke
     """The kernels of a text, in order: those under one of Inductor's decorators, else every jitted function that no
     other one calls. `layout`: the text's parts where they were read already. Nothing is executed. Raises
     KernelscopeError where the text is not Python."""
-    laid_out = _read_layout(text, layout or kernel_layout(text))
+    laid_out = _read_layout(text, layout_of(text, layout))
     if laid_out is not None:
         return laid_out
     tree, indent, parsed = _parsed(text)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from dataclasses import replace
 
 import pytest
 
+from kernelscope.audit.kernels import KernelReader, Readable
 from kernelscope.launches.kernel_layout import kernel_layout
 from kernelscope.launches.kernel_metadata import read_metadata
 from kernelscope.triton_source import read_declarations
 from kernelscope.triton_source.declaration import _read_layout
 from kernelscope.triton_source.literals import literal
+from tests.cpp_wrapper.wrappers import facts
 from tests.triton_source.corpus import fixture_kernels
 
 TEXTS = tuple(dict.fromkeys(textwrap.dedent(kernel.text.lstrip("\n")) for kernel in fixture_kernels()))
@@ -123,3 +126,13 @@ def test_any_other_text_has_no_layout(before: str, after: str) -> None:
 def test_damage_around_the_decorator_leaves_the_text_to_the_parser(before: str, after: str) -> None:
     text = TEXT.replace(before, after, 1)
     assert _read_layout(text, kernel_layout(text)) is None
+
+
+def test_a_rewritten_kernel_is_read_anew_and_not_as_it_was() -> None:
+    (kernel,) = facts("layernorm.unbounded").kernels
+    wider = replace(kernel, source=kernel.source.replace("xnumel, r0_numel", "wide_xnumel, r0_numel"))
+    assert wider.layout is kernel.layout is not None
+    read = KernelReader({}).read(wider)
+    assert isinstance(read, Readable) and "wide_xnumel" in read.declaration.parameters
+    as_int64 = kernel.source.replace("'xnumel': 'i32'", "'xnumel': 'i64'")
+    assert read_metadata(as_int64, kernel.layout).signature["xnumel"] == "i64"
