@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from kernelscope.audit.evaluation import Use
@@ -58,7 +58,16 @@ def findings_of(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis
         findings.append(_unsafe(kernel, text, unsafe, group) if unsafe else _unknown(kernel, text, group))
     findings.extend(_structural(kernel, text, analyses))
     findings.extend(_float_notes(kernel, text, analyses))
-    return tuple(sorted(findings, key=lambda f: (_severity(f), f.location.line, f.location.column, f.code)))
+    ordered = sorted(findings, key=lambda f: (_severity(f), f.location.line, f.location.column, f.code))
+    return tuple(_with_own_ids(ordered))
+
+
+def _with_own_ids(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, those on equal lines told apart by a number."""
+    times: dict[str, int] = {}
+    for finding in findings:
+        times[finding.id] = times.get(finding.id, 0) + 1
+        yield finding if times[finding.id] == 1 else replace(finding, id=f"{finding.id}-{times[finding.id]}")
 
 
 def _certain(analyses: Sequence[LaunchAnalysis]) -> set[int]:

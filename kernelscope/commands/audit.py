@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from kernelscope.commands.options import (
     debug_option,
@@ -15,11 +16,15 @@ from kernelscope.commands.options import (
     report_format,
 )
 from kernelscope.commands.parameter_types import RangeType, SizeRange, once
+from kernelscope.commands.settings_option import settings_option
 from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE, WRONG
 from kernelscope.commands.writing import command_line, complain, text_style, write
 
 if TYPE_CHECKING:
     from kernelscope.audit.results import AuditResult
+    from kernelscope.gate import GatedAudit
+    from kernelscope.gate.baseline import Baseline
+    from kernelscope.gate.suppression import Suppression
 
 
 @click.command("audit", epilog=EXIT_STATUS)
@@ -34,8 +39,19 @@ if TYPE_CHECKING:
 )
 @device_memory_option("288GiB")
 @launch_file_option
-@report_format("text", "json")
+@report_format("text", "json", "sarif", "github")
 @output_option
+@click.option("--baseline", metavar="FILE", help="Accepted findings, which do not fail.")
+@click.option("--write-baseline", metavar="FILE", help="Accept what counts now, with --reason.")
+@click.option("--reason", metavar="TEXT", help="Why --write-baseline accepts.")
+@click.option(
+    "--suppress",
+    "suppressions",
+    multiple=True,
+    metavar="CODE[:KERNEL]",
+    help="Findings that do not fail: KS302:triton_red_*.",
+)
+@settings_option
 @click.option("--strict", is_flag=True, help="Exit with 1 for something unknown, too.")
 @click.option(
     "-j",
@@ -46,18 +62,28 @@ if TYPE_CHECKING:
     help="Processes to audit several paths with.",
 )
 @debug_option
+@click.pass_context
 def command(
-    paths: tuple[str, ...], ranges: tuple[SizeRange, ...], device_memory: int | None,
-    launch_file: str | None, form: str, output: str | None, strict: bool, jobs: int,
+    context: click.Context, paths: tuple[str, ...], ranges: tuple[SizeRange, ...], device_memory: int | None,
+    launch_file: str | None, form: str, output: str | None, baseline: str | None, write_baseline: str | None,
+    reason: str | None, suppressions: tuple[str, ...], strict: bool, jobs: int,
 ) -> int:  # fmt: skip
     """Prove or refute that every kernel in PATH is right at every size."""
     once((name for name, _, _ in ranges), "--range")
+    if (write_baseline is None) != (reason is None):
+        raise click.UsageError("--write-baseline FILE and --reason TEXT go together")
     from kernelscope.audit import audit as audit_paths
+    from kernelscope.gate import gate
+    from kernelscope.gate.baseline import read_baseline
+    from kernelscope.gate.suppression import read_suppression
     from kernelscope.report.output import check_writable
     from kernelscope.report.progress import AuditProgress
 
-    if output not in (None, "-"):
-        check_writable(output)
+    for target in (output, write_baseline):
+        if target not in (None, "-"):
+            check_writable(str(target))
+    known = read_baseline(baseline) if baseline is not None else None
+    suppressed = [read_suppression(text) for text in suppressions]
     with AuditProgress() as progress:
         result = audit_paths(
             paths,
@@ -67,8 +93,24 @@ def command(
             jobs=jobs,
             progress=progress,
         )
-    _refuse_unknown_names(result, [name for name, _, _ in ranges])
-    return _report_audit(result, form, output, strict)
+    if context.get_parameter_source("ranges") is ParameterSource.COMMANDLINE:
+        _refuse_unknown_names(result, [name for name, _, _ in ranges])
+    gated = gate(result, known, suppressed)
+    if write_baseline is not None and reason is not None:
+        gated = _accept(gated, known, write_baseline, reason, suppressed)
+    return _report_audit(gated, form, output, strict)
+
+
+def _accept(
+    gated: GatedAudit, known: Baseline | None, target: str, reason: str, suppressed: Sequence[Suppression]
+) -> GatedAudit:
+    """Writes the baseline, and judges by it."""
+    from kernelscope.gate import gate
+    from kernelscope.gate.baseline import Baseline, baseline_text
+
+    accepted = gated.accepted(reason, known)
+    write(baseline_text(accepted), target)
+    return gate(gated.audit, Baseline(target, accepted), suppressed)
 
 
 def _refuse_unknown_names(result: AuditResult, names: Sequence[str]) -> None:
@@ -82,21 +124,36 @@ def _refuse_unknown_names(result: AuditResult, names: Sequence[str]) -> None:
             raise click.UsageError(f"--range: no size is called {name}; the sizes are {sizes}")
 
 
-def _report_audit(result: AuditResult, form: str, output: str | None, strict: bool) -> int:
+def _report_audit(gated: GatedAudit, form: str, output: str | None, strict: bool) -> int:
     from kernelscope.audit.results import Verdict
 
-    errors = [artifact.error for artifact in result.artifacts if artifact.error is not None]
-    if form == "json":
-        from kernelscope.report.json_report import audit_json
-
-        write(audit_json(result, command_line()), output)
-    elif len(errors) < len(result.artifacts):
-        from kernelscope.report.audit_text import audit_text
-        from kernelscope.report.titles import title_of
-
-        write(audit_text(result, text_style(output), title_of), output)
+    errors = [artifact.error for artifact in gated.audit.artifacts if artifact.error is not None]
+    if form != "text" or len(errors) < len(gated.audit.artifacts):
+        write(_text(gated, form, output), output)
     for error in errors:
         complain(error)
     if errors:
         return WRONG
-    return UNSAFE if result.verdict is Verdict.UNSAFE or (strict and result.verdict is Verdict.UNKNOWN) else OK
+    return UNSAFE if gated.verdict is Verdict.UNSAFE or (strict and gated.verdict is Verdict.UNKNOWN) else OK
+
+
+def _text(gated: GatedAudit, form: str, output: str | None) -> str:
+    from kernelscope.report.titles import title_of
+
+    if form == "json":
+        from kernelscope.report.json_report import audit_json
+
+        return audit_json(gated, command_line())
+    if form == "sarif":
+        from kernelscope.report.sarif import sarif_text
+
+        return sarif_text(gated, command_line())
+    if form == "github":
+        from kernelscope.report.github_annotations import annotations_text
+
+        return annotations_text(gated, title_of)
+    from kernelscope.report.audit_text import audit_text
+    from kernelscope.report.gate_text import gate_text
+
+    style = text_style(output)
+    return audit_text(gated.audit, style, title_of) + gate_text(gated, style)

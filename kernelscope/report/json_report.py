@@ -9,7 +9,6 @@ from kernelscope import __version__
 from kernelscope.audit.results import (
     ArtifactResult,
     Assumptions,
-    AuditResult,
     BoundsResult,
     Consequence,
     Finding,
@@ -22,6 +21,7 @@ from kernelscope.audit.results import (
     UnknownFinding,
     UnsafeFinding,
 )
+from kernelscope.gate.gating import Disposition, GatedAudit
 from kernelscope.launches.expression_text import argument_text, host_expression_text
 from kernelscope.launches.launch import Launch, Symbol
 from kernelscope.report.totals import totals_of
@@ -31,17 +31,28 @@ SCHEMA = 1
 Json = Mapping[str, object]
 
 
-def audit_json(result: AuditResult, command: Sequence[str]) -> str:
-    """An audit's result as JSON text; `command` is how the program was called."""
-    return _dump(
-        {
-            "schema": SCHEMA,
-            "tool": _tool(command),
-            "assumptions": _assumptions(result.assumptions),
-            "totals": totals_of(result).by_word(),
-            "artifacts": [_artifact(artifact) for artifact in result.artifacts],
-        }
-    )
+def audit_json(gated: GatedAudit, command: Sequence[str]) -> str:
+    """An audit's result as JSON text; `command` is how the program was called. `gate` is there when one was given."""
+    result = gated.audit
+    document = {
+        "schema": SCHEMA,
+        "tool": _tool(command),
+        "assumptions": _assumptions(result.assumptions),
+        "totals": totals_of(result).by_word(),
+        "artifacts": [_artifact(artifact) for artifact in result.artifacts],
+    }
+    return _dump({**document, "gate": _gate(gated)} if gated.is_gated else document)
+
+
+def _gate(gated: GatedAudit) -> Json:
+    passed = [f for f in gated.findings if f.disposition is not Disposition.COUNTS]
+    return {
+        "verdict": gated.verdict.word,
+        "passed": [
+            {"id": f.finding.id, "kernel": f.kernel, "by": f.disposition.name.lower(), "why": f.why} for f in passed
+        ],
+        "stale": [{"code": s.code, "kernel": s.kernel, "expression": s.expression} for s in gated.stale],
+    }
 
 
 def bounds_json(result: BoundsResult, command: Sequence[str]) -> str:

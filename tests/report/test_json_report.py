@@ -10,6 +10,7 @@ import pytest
 
 from kernelscope import __version__
 from kernelscope.audit.results import BoundsResult, Consequence
+from kernelscope.gate import gate
 from kernelscope.report.json_report import audit_json, bounds_json
 from tests.report import results
 
@@ -25,13 +26,13 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 @pytest.mark.parametrize("name", ["layernorm", "network", "several"])
 def test_audit_document_is_the_expected_one_and_valid(name: str, golden: Callable[[str, str], None]) -> None:
-    text = audit_json(getattr(results, name)(), COMMAND)
+    text = audit_json(gate(getattr(results, name)()), COMMAND)
     validator("audit-1.json").validate(json.loads(text))
     golden(f"audit_{name}.json", text.replace(f'"{__version__}"', '"VERSION"'))
 
 
 def test_finding_has_the_keys_of_the_contract() -> None:
-    document = json.loads(audit_json(results.layernorm(), COMMAND))
+    document = json.loads(audit_json(gate(results.layernorm()), COMMAND))
     model = document["artifacts"][0]["models"][0]
     assert model["symbols"]["s10"]["source"] == "input0[0]"
     assert model["symbols"]["s10"]["declared"] == [2, None]
@@ -51,7 +52,7 @@ def test_finding_has_the_keys_of_the_contract() -> None:
 
 
 def test_notes_are_no_findings() -> None:
-    document = json.loads(audit_json(results.network(), COMMAND))
+    document = json.loads(audit_json(gate(results.network()), COMMAND))
     kernels = document["artifacts"][0]["models"][0]["kernels"]
     noted = [kernel for kernel in kernels if kernel["notes"]]
     assert [kernel["verdict"] for kernel in noted] == ["safe"]
@@ -59,7 +60,7 @@ def test_notes_are_no_findings() -> None:
 
 
 def test_totals_and_command_are_told() -> None:
-    document = json.loads(audit_json(results.several(), COMMAND))
+    document = json.loads(audit_json(gate(results.several()), COMMAND))
     assert document["totals"] == {"safe": 1, "unsafe": 1, "unknown": 1}
     assert document["tool"] == {"name": "kernelscope", "version": __version__, "command": COMMAND}
     assert document["artifacts"][2]["error"].startswith("torn.pt2: ")
@@ -68,7 +69,7 @@ def test_totals_and_command_are_told() -> None:
 def test_a_kernel_that_does_not_compile_has_no_values() -> None:
     finding = replace(results.UNSAFE, consequence=Consequence.DOES_NOT_COMPILE)
     kernel = replace(results.unsafe_kernel(), findings=(finding,))
-    document = json.loads(audit_json(results.audit_result(results.artifact(results.model(kernel))), COMMAND))
+    document = json.loads(audit_json(gate(results.audit_result(results.artifact(results.model(kernel)))), COMMAND))
     validator("audit-1.json").validate(document)
     witness = document["artifacts"][0]["models"][0]["kernels"][0]["findings"][0]["witness"]
     assert (witness["exact"], witness["wrapped"]) == (None, None)
@@ -76,7 +77,7 @@ def test_a_kernel_that_does_not_compile_has_no_values() -> None:
 
 def test_text_that_is_not_utf_8_survives() -> None:
     result = results.audit_result(results.artifact(results.model(results.unsafe_kernel("k\udcff"))))
-    assert audit_json(result, COMMAND).isascii()
+    assert audit_json(gate(result), COMMAND).isascii()
 
 
 def test_bounds_document_is_valid_and_an_unknown_limit_is_not_called_no_limit() -> None:
