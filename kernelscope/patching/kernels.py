@@ -93,7 +93,7 @@ class KernelPatcher:
             if wanted.rewritings:
                 proposed[number] = wanted
             else:
-                outcomes[number] = KernelOutcome(target, _declined(target, "; ".join(wanted.reasons)))
+                outcomes[number] = KernelOutcome(target, _declined(target, _once(wanted.reasons)))
         sources = self._sources({n: found[n] for n in proposed})
         for number, source in sources.items():
             if isinstance(source, _Source):
@@ -163,7 +163,7 @@ class KernelPatcher:
                     one = built(rewriting, compiled, found[number].kernel.cubin, source.config)
                     candidates.append(one) if isinstance(one, Built) else reasons.append(one)
             if not candidates:
-                failure = PatchFailed(targets[number].result.name, targets[number].launcher, "; ".join(reasons))
+                failure = PatchFailed(targets[number].result.name, targets[number].launcher, _once(reasons))
                 outcomes[number] = KernelOutcome(targets[number], failure)
                 continue
             best = chosen(candidates, self._strategy)
@@ -191,6 +191,17 @@ def _cost_before(found: FoundKernel, source: _Source) -> KernelCost | None:
         return measure(found.kernel.cubin, source.config.architecture, warps, 0)
     except KernelscopeError:
         return None
+
+
+def _once(reasons: Sequence[str]) -> str:
+    """The reasons of several strategies in one sentence, each reason once: `minimal and inductor: why`."""
+    strategies: dict[str, list[str]] = {}
+    for text in reasons:
+        strategy, _, reason = text.partition(": ")
+        names = strategies.setdefault(reason, [])
+        if strategy not in names:
+            names.append(strategy)
+    return "; ".join(f"{' and '.join(names)}: {reason}" for reason, names in strategies.items())
 
 
 def _declined(target: Target, reason: str, code: str | None = None) -> PatchDeclined:

@@ -172,7 +172,8 @@ def test_a_range_in_the_settings_may_name_a_size_that_this_package_lacks(
 
 
 def test_all_settings_are_read(tmp_path: Path) -> None:
-    text = 'device-memory = "80GiB"\nstrict = true\nbaseline = "b.json"\nsuppress = ["KS302"]\njobs = 3\n[range]\n"input0[0]" = [2, 9]\n'
+    lines = ['device-memory = "80GiB"', "strict = true", 'baseline = "b.json"', 'suppress = ["KS302"]', "jobs = 3"]
+    text = "\n".join([*lines, "[range]", '"input0[0]" = [2, 9]', ""])
     (tmp_path / "kernelscope.toml").write_text(text)
     settings = find_settings(tmp_path)
     assert (settings.device_memory, settings.strict, settings.jobs) == ("80GiB", True, 3)
