@@ -11,9 +11,17 @@ from types import ModuleType
 
 TYPE_CHECKING = False  # known to type checkers; `typing` itself takes longer to import than all of this
 if TYPE_CHECKING:
+    from kernelscope.advice import advise
     from kernelscope.audit import audit
     from kernelscope.audit import largest_safe_sizes as bounds
     from kernelscope.errors import InternalError, KernelscopeError
+    from kernelscope.isolation import isolate
+    from kernelscope.packaging import (
+        Int64Policy,
+        UnsafeIndexError,
+        UnsafeIndexWarning,
+        aoti_compile_and_package,
+    )
     from kernelscope.patching import patch
     from kernelscope.rewrite.rewriting import Strategy
 
@@ -22,6 +30,12 @@ __version__ = "0.1.0"
 #: Public functions that share their name with a subpackage: where the function lives.
 _CALLABLE_STAGES = {"audit": ("kernelscope.audit", "audit"), "bounds": ("kernelscope.audit", "largest_safe_sizes")}
 _LAZY = {
+    "advise": ("kernelscope.advice.advise", "advise"),
+    "isolate": ("kernelscope.isolation.isolate", "isolate"),
+    "aoti_compile_and_package": ("kernelscope.packaging", "aoti_compile_and_package"),
+    "Int64Policy": ("kernelscope.packaging", "Int64Policy"),
+    "UnsafeIndexError": ("kernelscope.packaging", "UnsafeIndexError"),
+    "UnsafeIndexWarning": ("kernelscope.packaging", "UnsafeIndexWarning"),
     "patch": ("kernelscope.patching", "patch"),
     "Strategy": ("kernelscope.rewrite.rewriting", "Strategy"),
     "KernelscopeError": ("kernelscope.errors", "KernelscopeError"),
@@ -68,4 +82,7 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_CALLABLE_STAGES, *_LAZY])
 
 
-__all__ = ["InternalError", "KernelscopeError", "Strategy", "__version__", "audit", "bounds", "patch"]
+__all__ = [
+    "Int64Policy", "InternalError", "KernelscopeError", "Strategy", "UnsafeIndexError", "UnsafeIndexWarning", "__version__",
+    "advise", "aoti_compile_and_package", "audit", "bounds", "isolate", "patch",
+]  # fmt: skip

@@ -68,13 +68,15 @@ def audit(
     ranges: Mapping[str, UserRange] | None = None,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
     launch_file: str | None = None,
+    range_origin: BoundOrigin = BoundOrigin.COMMAND_LINE,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit artifacts. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones.
+    """Audit artifacts. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones;
+    `range_origin` is who gave them, as reports tell.
     `device_memory`: bytes that the tensors of one launch fit into (None: no assumption). Never raises for a damaged
     artifact: it becomes a result with `error`."""
-    settings = _Settings(dict(ranges or {}), device_memory, launch_file)
+    settings = _Settings(dict(ranges or {}), device_memory, launch_file, range_origin)
     if jobs > 1 and len(paths) > 1:
         results = _in_processes(paths, settings, jobs, progress)
     else:
@@ -95,6 +97,7 @@ class _Settings:
     ranges: dict[str, UserRange]
     device_memory: int | None
     launch_file: str | None
+    range_origin: BoundOrigin
 
 
 _PathResult = tuple[ArtifactResult, tuple[UsedBound, ...], tuple[str, ...]]
@@ -225,7 +228,7 @@ class _ArtifactAuditor:
                 low, high = self.settings.ranges[key]
                 return replace(
                     symbol, minimum=symbol.minimum if low is None else low, maximum=high,
-                    origin=BoundOrigin.COMMAND_LINE,
+                    origin=self.settings.range_origin,
                 )  # fmt: skip
         return symbol
 

@@ -1,0 +1,10 @@
+"""Packaging with the audit built in: `aoti_compile_and_package`, torch's own call and then the audit."""
+
+from kernelscope.packaging.compile_and_package import (
+    Int64Policy,
+    UnsafeIndexError,
+    UnsafeIndexWarning,
+    aoti_compile_and_package,
+)
+
+__all__ = ["Int64Policy", "UnsafeIndexError", "UnsafeIndexWarning", "aoti_compile_and_package"]

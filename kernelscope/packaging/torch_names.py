@@ -1,0 +1,67 @@
+"""Every name of torch that packaging needs and that torch does not document, checked against the torch present."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kernelscope.errors import KernelscopeError
+
+TESTED = ("2.14",)
+
+
+def compile_and_package() -> Callable[..., str]:
+    """`torch._inductor.aoti_compile_and_package`, which the torch documentation itself uses; KernelscopeError without it."""
+    try:
+        import torch._inductor as inductor
+    except ImportError:
+        raise KernelscopeError(
+            "torch is not installed, and packaging is torch's", try_this="pip install 'kernelscope[build]'"
+        ) from None
+    function = getattr(inductor, "aoti_compile_and_package", None)
+    if not callable(function):
+        import torch
+
+        raise KernelscopeError(
+            f"torch {torch.__version__} has no torch._inductor.aoti_compile_and_package",
+            try_this=f"use a version that was tested: {' or '.join(TESTED)}",
+        )
+    original: Callable[..., str] = _ORIGINALS.get(function, function)
+    return original
+
+
+#: What stands in for torch's function, and torch's function itself.
+_ORIGINALS: dict[Callable[..., str], Callable[..., str]] = {}
+
+
+def replace_compile_and_package(replacement: Callable[..., str]) -> Callable[[], None]:
+    """Makes `torch._inductor.aoti_compile_and_package` another function; what is returned undoes that."""
+    import torch._inductor as inductor
+
+    before = inductor.aoti_compile_and_package
+    _ORIGINALS[replacement] = compile_and_package()
+    inductor.aoti_compile_and_package = replacement  # type: ignore[assignment, unused-ignore]
+
+    def restore() -> None:
+        inductor.aoti_compile_and_package = before
+        _ORIGINALS.pop(replacement, None)
+
+    return restore
+
+
+def declared_ranges(program: Any) -> Mapping[str, tuple[int, int | None]]:  # noqa: ANN401  ExportedProgram
+    """The inclusive range of each symbol of an exported program, as its user declared it; None: no bound."""
+    constraints = getattr(program, "range_constraints", None)
+    if not isinstance(constraints, Mapping):
+        raise KernelscopeError(
+            "the exported program has no range_constraints", try_this="give what torch.export returns"
+        )
+    return {str(symbol): (_end(r.lower) or 0, _end(r.upper)) for symbol, r in constraints.items()}
+
+
+def _end(value: object) -> int | None:
+    """torch's own infinities (`int_oo`) and sympy's are no integers."""
+    try:
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    except (TypeError, OverflowError, ValueError, AttributeError):
+        return None
