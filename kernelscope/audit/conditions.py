@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelscope.audit.evaluation import Coordinates, Evaluator, operand_coordinates
+from kernelscope.audit.inside_values import below, observe_inside
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED
 from kernelscope.triton_source.index_program import (
@@ -18,7 +19,9 @@ from kernelscope.triton_source.index_program import (
     ExpandDims,
     Invert,
     Node,
+    Opaque,
     Permute,
+    Reduce,
     Where,
 )
 from kernelscope.triton_source.scalar_types import ScalarType
@@ -75,6 +78,8 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
     match node:
         case Binary(operator, left, right) if operator in COMPARISONS:
             if not isinstance(left.type, ScalarType) or not left.type.is_integer:
+                observe_inside(evaluator, left, coordinates)
+                observe_inside(evaluator, right, coordinates)
                 return
             if left.type.bits == 1:
                 observe(evaluator, left, coordinates)
@@ -97,6 +102,10 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
                 evaluator.observe_truth(node, coordinates)
             else:
                 observe(evaluator, operand, coordinates)
+        case Cast(operand):
+            observe_inside(evaluator, operand, coordinates)
+        case Opaque() | Reduce():
+            below(evaluator, node, coordinates)
         case Where(condition, if_true, if_false):
             for part in (condition, if_true, if_false):
                 observe(evaluator, part, coordinates)
@@ -142,6 +151,11 @@ def decided(evaluator: Evaluator, literal: Literal) -> bool | None:
     if any(_highest(evaluator, part) < 0 for part in parts):
         return False
     return True if all(evaluator.lower_bound(part) >= 0 for part in parts) else None
+
+
+def holds(evaluator: Evaluator, condition: Node, coordinates: Coordinates) -> bool:
+    """Is a condition known to be true in this context?"""
+    return _decided_all(evaluator, list(literals(condition, coordinates))) is True
 
 
 def decided_truth(evaluator: Evaluator, condition: Node, coordinates: Coordinates) -> bool | None:

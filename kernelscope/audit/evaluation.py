@@ -10,16 +10,20 @@ from __future__ import annotations
 from kernelscope.audit import iterations
 from kernelscope.audit.coordinates import Coordinates, fitting, operand_coordinates
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
+from kernelscope.audit.inside_values import below, observe_inside
 from kernelscope.audit.node_values import HANDLERS, RING
 from kernelscope.audit.obligation import NeedsCase, NotFollowed, Obligation, Use
 from kernelscope.bounds.polynomial import ONE, ZERO, Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
 from kernelscope.triton_source.index_program import (
+    Absolute,
     Argument,
     Binary,
+    BinaryOperator,
     Broadcast,
     Carried,
     Cast,
+    Constant,
     ExpandDims,
     IndexProgram,
     Node,
@@ -29,7 +33,7 @@ from kernelscope.triton_source.index_program import (
     UnknownReason,
     Where,
 )
-from kernelscope.triton_source.scalar_types import PointerType, ScalarType
+from kernelscope.triton_source.scalar_types import INT1, PointerType, ScalarType
 
 
 class Evaluator:
@@ -52,6 +56,7 @@ class Evaluator:
         self.loop_atoms: dict[int, int] = {}
         self.program_atoms: dict[int, int] = {}
         self.lane_atoms: dict[tuple[int, int], int] = {}
+        self.signs: dict[int, Node] = {}
         self._values: dict[tuple[int, Coordinates], Polynomial] = {}
         self._seen: set[tuple[int, Coordinates, int]] = set()
         self._truths: dict[tuple[int, Coordinates], bool] = {}
@@ -69,6 +74,13 @@ class Evaluator:
             self.lane_atoms[key] = self.space.new_atom(f"lane{axis}", 0, extent - 1).number
         return Polynomial.atom(self.lane_atoms[key])
 
+    def not_negative(self, node: Absolute) -> Node:
+        """The condition on which an absolute value is its operand, the same node each time."""
+        if id(node) not in self.signs:
+            zero = Constant(0, node.type, node.span, node.shape)
+            self.signs[id(node)] = Binary(BinaryOperator.GREATER_EQUAL, node.operand, zero, INT1, node.shape, node.span)
+        return self.signs[id(node)]
+
     def decide(self, condition: Node, coordinates: Coordinates, truth: bool) -> None:
         """Record that a condition is true (or false) in this context."""
         self._truths[id(condition), coordinates] = truth
@@ -85,6 +97,14 @@ class Evaluator:
             known = HANDLERS[type(node)](self, node, coordinates)
             self._values[key] = known
         return known
+
+    def first_inside(self, node: Node, coordinates: Coordinates) -> bool:
+        """Is this the first look inside a value that is not followed?"""
+        key = (id(node), coordinates, -1)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
 
     def observe(self, node: Node, coordinates: Coordinates, observer: Node | None) -> Polynomial:
         """The exact value of a node that something reads in full: it must fit the node's type."""
@@ -142,6 +162,7 @@ class Evaluator:
                 step = self.observe(node.step, fitting(node.step, coordinates), node)
                 return base, total + step * iterations.carried_count(self, node), (*parts, node.step)
             case _:
+                below(self, node, coordinates)
                 return None, self.unknown_atom(node, -UNBOUNDED, UNBOUNDED), ()
 
     def _cast_pointer(
@@ -149,6 +170,7 @@ class Evaluator:
     ) -> tuple[Argument | None, Polynomial, tuple[Node, ...]]:
         operand = node.operand
         if not isinstance(operand.type, PointerType) or not isinstance(node.type, PointerType):
+            observe_inside(self, operand, coordinates)
             return None, self.unknown_atom(node, -UNBOUNDED, UNBOUNDED), ()
         base, total, parts = self.pointer(operand, coordinates)
         before, after = operand.type.element.item_bytes, node.type.element.item_bytes
@@ -234,6 +256,7 @@ def fork(evaluator: Evaluator) -> Evaluator:
     copy.loaded_atoms = dict(evaluator.loaded_atoms)
     copy.loop_atoms = dict(evaluator.loop_atoms)
     copy.program_atoms = dict(evaluator.program_atoms)
+    copy.signs = evaluator.signs
     copy.lane_atoms = dict(evaluator.lane_atoms)
     copy._values = dict(evaluator._values)
     copy._seen = set(evaluator._seen)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from kernelscope.audit import float_indices, iterations
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
 from kernelscope.audit.host import extreme_atom
+from kernelscope.audit.inside_values import below
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Absolute,
+    Access,
     Arange,
     Argument,
     Binary,
@@ -79,12 +81,32 @@ def loaded(e: Evaluator, node: Loaded, coordinates: Coordinates) -> Polynomial:
     base = e.base_of(node.access)
     values = e.model.values.get(base) if base is not None else None
     if values is not None:
+        values = with_other(e, e.program.accesses[node.access], values, coordinates)
         atom.lowers.append(values[0])
         atom.uppers.append(values[1])
     else:
         detail = f"values of {base}" if base else "a loaded value"
         e.unfollowed[atom.number] = (UnknownReason.MISSING_FACT, f"the range of {detail} is not known")
     return Polynomial.atom(atom.number)
+
+
+def with_other(
+    e: Evaluator, access: Access, values: tuple[Polynomial, Polynomial], coordinates: Coordinates
+) -> tuple[Polynomial, Polynomial]:
+    """The bounds of a loaded value, wide enough for `other` where the load may be masked off."""
+    from kernelscope.audit.conditions import holds
+
+    if access.mask is None or access.other is None or not isinstance(access.other.type, ScalarType):
+        return values
+    if not access.other.type.is_integer:
+        return values
+    other = e.observe(access.other, coordinates, access.other)
+    least, most = values
+    if e.lower_bound(other - least) >= 0 and e.lower_bound(most - other) >= 0:
+        return values
+    if holds(e, access.mask, coordinates):
+        return values
+    return extreme(e, least, other, least=True), extreme(e, most, other, least=False)
 
 
 def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
@@ -103,7 +125,7 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
         if isinstance(amount, int) and 0 <= amount < 64:
             return e.value(node.left, coordinates).scaled(1 << amount)
         return e.any_value(node, UnknownReason.NOT_MODELLED, "a shift by an amount that is not constant")
-    within = clamped(e, node, coordinates)
+    within = low_bits(e, node, coordinates) or clamped(e, node, coordinates)
     if within is not None:
         return within
     left, right = e.observe(node.left, coordinates, node), e.observe(node.right, coordinates, node)
@@ -120,6 +142,14 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
             return bitwise_and(e, node, left, right)
         case _:
             return bitwise_or(e, node, left, right)
+
+
+def low_bits(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial | None:
+    """`x & (2**k - 1)` reads the low bits alone, which are right however often the sum or product `x` has wrapped."""
+    mask = node.right.value if isinstance(node.right, Constant) else None
+    if node.operator is not BinaryOperator.AND or not isinstance(mask, int) or mask < 0 or mask & (mask + 1):
+        return None
+    return e.space.remainder(e.value(node.left, coordinates), Polynomial.constant(mask + 1))
 
 
 def clamped(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial | None:
@@ -241,7 +271,9 @@ def absolute(e: Evaluator, node: Absolute, coordinates: Coordinates) -> Polynomi
     if not node.type.is_integer:
         return e.typed_atom(node)
     operand = e.observe(node.operand, coordinates, node)
-    return extreme(e, operand, -operand, least=False)
+    if e.lower_bound(operand) >= 0:
+        return operand
+    return operand if e.choose(e.not_negative(node), coordinates) else -operand
 
 
 def cast(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial:
@@ -268,6 +300,9 @@ def shaped(e: Evaluator, node: ExpandDims | Broadcast | Permute, coordinates: Co
 
 
 def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
+    if node.function in ("argmax", "argmin") and node.axis is not None:
+        below(e, node, coordinates)
+        return Polynomial.atom(e.space.new_atom("position", 0, max(0, node.operand.shape[node.axis] - 1)).number)
     if node.function not in ("max", "min") or not node.type.is_integer or node.axis is None:
         return e.any_value(node, UnknownReason.NOT_MODELLED, f"a {node.function} over the block")
     inner = list(coordinates)

@@ -112,9 +112,19 @@ class Collector:
             for access in self.program.accesses:  # lanes are the same atoms in every context made from this one
                 evaluator.lane_coordinates(access.pointer.shape)
             facts = [fact for guard in guards for fact in conditions.literals(guard, ())]
+            evaluator.use = Use.CONDITION
             self._base[key] = self._assumed([evaluator], facts, loops)
-            self._drain_quietly(self._base[key])
+            self._drain_base(self._base[key], loops)
         return self._base[key]
+
+    def _drain_base(self, evaluators: list[Evaluator], loops: Sequence[int]) -> None:
+        """Guards and the bounds of `for` loops are obliged to be exact where they stand; what the condition of a `while`
+        reads is met only here, at every iteration and once after the last."""
+        for evaluator in evaluators:
+            if any(self.program.loops[loop].is_while for loop in loops):
+                self._drain(evaluator, None)
+            evaluator.use = Use.ADDRESS
+        self._drain_quietly(evaluators)
 
     def _drain_quietly(self, evaluators: Iterable[Evaluator]) -> None:
         for evaluator in evaluators:
@@ -269,7 +279,7 @@ class Collector:
             context.use = Use.ADDRESS
             base, offset, _ = context.pointer(access.pointer, coordinates)
             self._drain(context, access, self._buffer(access, base, offset))
-            if access.value is not None and access.kind is AccessKind.STORE:
+            if access.value is not None and access.kind is not AccessKind.LOAD:
                 context.use = Use.VALUE
                 self._stored(context, access.value, coordinates, access)
                 self._drain(context, access)

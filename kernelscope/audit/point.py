@@ -158,9 +158,7 @@ class PointEvaluator:
             case Where(condition, if_true, if_false):
                 return self.value(if_true if self.value(condition, lanes) else if_false, lanes)
             case Loaded(access):
-                if access not in self.point.loaded:
-                    raise NotEvaluable("loaded value")
-                return self.point.loaded[access]
+                return self._loaded(access, lanes)
             case LoopCounter(loop):
                 header = self.program.loops[loop]
                 if header.start is None or header.step is None:
@@ -171,6 +169,14 @@ class PointEvaluator:
                 return first + self.value(step, lanes[: len(step.shape)]) * self._carried_count(node, loop)
             case _:
                 raise NotEvaluable(type(node).__name__)
+
+    def _loaded(self, access: int, lanes: Lanes) -> int:
+        source = self.program.accesses[access]
+        if source.mask is not None and source.other is not None and not self.value(source.mask, lanes):
+            return self.value(source.other, lanes)
+        if access not in self.point.loaded:
+            raise NotEvaluable("loaded value")
+        return self.point.loaded[access]
 
     def _cast(self, operand: Node, target: object, lanes: Lanes) -> int:
         source = operand.type

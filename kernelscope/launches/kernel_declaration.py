@@ -29,15 +29,10 @@ class KernelDeclaration:
 def kernel_declarations(source: str) -> tuple[KernelDeclaration, ...]:
     """The functions of `source` that a launch could name, in file order; raises SyntaxError where it is not Python.
 
-    Jitted functions that another one calls are left out, unless they carry an Inductor decorator."""
+    Jitted functions that another one calls or passes on are left out, unless they carry an Inductor decorator."""
     tree = parse_module(source)
     jitted = [n for n in tree.body if isinstance(n, ast.FunctionDef) and any(map(_is_jit, n.decorator_list))]
-    called = {
-        node.func.id
-        for function in jitted
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
+    called = {node.id for function in jitted for node in ast.walk(function) if isinstance(node, ast.Name)}
     decorated = [n for n in jitted if any("triton_heuristics" in ast.unparse(d) for d in n.decorator_list)]
     chosen = decorated or [n for n in jitted if n.name not in called] or jitted
     return tuple(_declaration(node, source, node in decorated) for node in chosen)

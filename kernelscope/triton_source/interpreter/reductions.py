@@ -109,12 +109,9 @@ def _position(s: State, node: Node, axis: Value, keep: bool) -> Node:
     place = _axis(s, node, axis)
     if place is None or not node.shape:
         return nodes.opaque(s, INT32, _reduced_shape(node.shape, place, keep), "an argmax", (node,))
-    index = nodes.arange(s, 0, node.shape[place])
-    for before in range(place):
-        index = nodes.expand_dims(s, index, before)
-    while len(index.shape) < len(node.shape):
-        index = nodes.expand_dims(s, index, len(index.shape))
-    return reduce_one(s, "max", nodes.broadcast(s, index, node.shape), axis, keep)
+    s.spend()
+    result: Node = Reduce("argmax", node, place, INT32, _reduced_shape(node.shape, place, False), s.span)
+    return nodes.expand_dims(s, result, place) if keep else result
 
 
 def _argument(function: str) -> Handler:
