@@ -136,7 +136,7 @@ class Collector:
         evaluator.not_followed.clear()
 
     def _assumed(
-        self, evaluators: list[Evaluator], facts: list[Literal], loops: Sequence[int] = ()
+        self, evaluators: list[Evaluator], facts: list[Literal], loops: Sequence[int] = (), access: Access | None = None
     ) -> list[Evaluator]:
         """The contexts with facts added and loops running; a fact or bound whose value depends on a condition splits its
         context."""
@@ -149,7 +149,7 @@ class Collector:
                 if conditions.assume(context, facts):
                     result.append(context)
 
-            self._in_cases(evaluator, add, None)
+            self._in_cases(evaluator, add, access)
         return result
 
     def _in_cases(self, evaluator: Evaluator, action: Callable[[Evaluator], None], access: Access | None) -> None:
@@ -226,7 +226,7 @@ class Collector:
                     )
                     self._drain(context, access)
                     context.use = Use.ADDRESS
-                    narrowed = self._assumed([fork(context)], [part])
+                    narrowed = self._assumed([fork(context)], [part], access=access)
                     self._drain_quietly(narrowed)
                     found.extend(narrowed)
                 self._chains[prefix] = found
@@ -262,7 +262,8 @@ class Collector:
                 )
                 self._drain(evaluator, access)
                 evaluator.use = Use.ADDRESS
-                kept.extend(self._assumed([evaluator], list(conditions.literals(assertion.condition, coordinates))))
+                facts = list(conditions.literals(assertion.condition, coordinates))
+                kept.extend(self._assumed([evaluator], facts, access=access))
             evaluators = kept
         return evaluators
 

@@ -67,6 +67,7 @@ class WitnessSearch:
         model.space.set_box({n: (v, v) for n, v in sizes.items()})
         self.grid = tuple(self._number(g) for g in model.grid)
         self.arguments = {name: self._number(p) for name, p in model.arguments.items() if model.is_known(p)}
+        self._defaults: dict[int, int] | None = None
         self.machine = {name: self._narrowed(name, value) for name, value in self.arguments.items()}
 
     def _number(self, polynomial: Polynomial) -> int:
@@ -127,8 +128,23 @@ class WitnessSearch:
         evaluator = self.evaluator
         ids = tuple(values.get(evaluator.program_atoms.get(axis, -1), 0) for axis in range(3))
         iterations = {loop: values.get(n, 0) for loop, n in evaluator.loop_atoms.items()}
-        loaded = {evaluator.loaded_atoms[n][0]: v for n, v in values.items() if n in evaluator.loaded_atoms}
+        loaded = self._other_loads()
+        loaded |= {evaluator.loaded_atoms[n][0]: v for n, v in values.items() if n in evaluator.loaded_atoms}
         return Point(ids, self.grid, self.arguments, self.machine, iterations, loaded)  # type: ignore[arg-type]
+
+    def _other_loads(self) -> dict[int, int]:
+        """A value for every integer load that the requirement itself does not depend on: the least declared, else 0."""
+        if self._defaults is None:
+            followed = {access for access, _ in self.evaluator.loaded_atoms.values()}
+            self._defaults = {}
+            for index, access in enumerate(self.program.accesses):
+                element = getattr(access.pointer.type, "element", None)
+                if index in followed or not isinstance(element, ScalarType) or not element.is_integer:
+                    continue
+                declared = self.model.values.get(self.evaluator.base_of(index) or "")
+                known = declared is not None and self.model.is_known(declared[0])
+                self._defaults[index] = self._number(declared[0]) if declared is not None and known else 0
+        return dict(self._defaults)
 
     def _loop_failure(self) -> Failure | None:
         obligation = self.requirement.obligation
@@ -336,6 +352,19 @@ class WitnessSearch:
                 return False
             if number in values and number in self.evaluator.unfollowed and not self._inside_buffer(exact, values, index):
                 return False
+        return access is None or self._assertions_hold(exact, access, self._access_lanes(values))
+
+    def _assertions_hold(self, exact: PointEvaluator, access: Access, lanes: tuple[int, ...]) -> bool:
+        index = next(i for i, a in enumerate(self.program.accesses) if a is access)
+        for assertion in self.program.assertions:
+            shape = assertion.condition.shape
+            if assertion.before_access > index or shape not in ((), access.pointer.shape):
+                continue
+            try:
+                if not exact.value(assertion.condition, lanes if shape else ()):
+                    return False
+            except NotEvaluable:
+                continue
         return True
 
     def _inside_buffer(self, exact: PointEvaluator, values: Mapping[int, int], load: int) -> bool:
