@@ -153,7 +153,7 @@ def extreme_atom(space: Space, left: Polynomial, right: Polynomial, least: bool,
     atom.of_sizes = space.is_of_sizes(left) and space.is_of_sizes(right)
     if atom.of_sizes:
         atom.low, atom.high = -UNBOUNDED, UNBOUNDED  # the range follows the box through the bounds below
-        atom.extremes = (left, right, "hull" if hull else "min" if least else "max")
+    atom.extremes = (left, right, "hull" if hull else "min" if least else "max")
     if not hull:
         (atom.uppers if least else atom.lowers).extend((left, right))
     return Polynomial.atom(atom.number)

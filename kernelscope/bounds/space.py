@@ -364,7 +364,9 @@ class Space:
         atom = self.new_atom("", 0)
         atom.remainder = (rest, denominator)
         atom.of_sizes = self.is_of_sizes(rest) and self.is_of_sizes(denominator)
-        equal = rest - denominator * self._rest_quotient(rest, denominator, least)
+        share = self.divide(rest, denominator)  # the same atom that a quotient of the program has
+        assert share is not None
+        equal = rest - denominator * share
         atom.uppers += [denominator - ONE, equal]
         atom.lowers += [Polynomial({}), equal]
         if self.range_of(rest)[0] >= 0:
@@ -413,6 +415,8 @@ class Space:
         self._bound_by_extreme(atom, rest, denominator)
         if self.is_of_sizes(denominator):
             bounds = self._dividend_bounds(rest, denominator) if atom.of_sizes else self.upper_bounds(rest)[:4]
+            if denominator.constant_value is None and not atom.of_sizes:
+                bounds = [*self._unrounded(bounds), *bounds]
             uppers = (self.divide(bound, denominator) for bound in bounds if _is_integral(bound))
             atom.uppers.extend(upper for upper in uppers if upper is not None)
         result = Polynomial.atom(atom.number)
@@ -439,6 +443,17 @@ class Space:
                 for number in candidate.atoms():
                     if not self.atoms[number].of_sizes and len(result) < 40:
                         result.extend(r for r in self._replacements(candidate, number) if r not in result)
+        return result
+
+    def _unrounded(self, bounds: Iterable[Polynomial]) -> list[Polynomial]:
+        """Bounds in which a rounded-up count is written without the rounding, so that a divisor of it comes out:
+        `64*((n*d + 63)//64) - 1` becomes `n*d + 62`."""
+        result: list[Polynomial] = []
+        for bound in bounds:
+            for number in sorted(bound.atoms()):
+                relaxed = self.without_rounding(bound, number)
+                bound = bound if relaxed is None else relaxed
+            result.append(bound)
         return result
 
     def _dividend_bounds(self, numerator: Polynomial, denominator: Polynomial) -> list[Polynomial]:
