@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernelscope.audit import audit
     from kernelscope.audit import largest_safe_sizes as bounds
     from kernelscope.errors import InternalError, KernelscopeError
+    from kernelscope.diffing import diff
     from kernelscope.isolation import isolate
     from kernelscope.packaging import (
         Int64Policy,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 _CALLABLE_STAGES = {"audit": ("kernelscope.audit", "audit"), "bounds": ("kernelscope.audit", "largest_safe_sizes")}
 _LAZY = {
     "advise": ("kernelscope.advice.advise", "advise"),
+    "diff": ("kernelscope.diffing.diff", "diff"),
     "isolate": ("kernelscope.isolation.isolate", "isolate"),
     "aoti_compile_and_package": ("kernelscope.packaging", "aoti_compile_and_package"),
     "Int64Policy": ("kernelscope.packaging", "Int64Policy"),
@@ -84,5 +86,5 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Int64Policy", "InternalError", "KernelscopeError", "Strategy", "UnsafeIndexError", "UnsafeIndexWarning", "__version__",
-    "advise", "aoti_compile_and_package", "audit", "bounds", "isolate", "patch",
+    "advise", "aoti_compile_and_package", "audit", "bounds", "diff", "isolate", "patch",
 ]  # fmt: skip

@@ -69,14 +69,16 @@ def audit(
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
     launch_file: str | None = None,
     range_origin: BoundOrigin = BoundOrigin.COMMAND_LINE,
+    only: frozenset[str] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit artifacts. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones;
-    `range_origin` is who gave them, as reports tell.
+    `range_origin` is who gave them, as reports tell. `only`: launchers (a kernel's name where they are called alike) to
+    audit; None: all of them.
     `device_memory`: bytes that the tensors of one launch fit into (None: no assumption). Never raises for a damaged
     artifact: it becomes a result with `error`."""
-    settings = _Settings(dict(ranges or {}), device_memory, launch_file, range_origin)
+    settings = _Settings(dict(ranges or {}), device_memory, launch_file, range_origin, only)
     if jobs > 1 and len(paths) > 1:
         results = _in_processes(paths, settings, jobs, progress)
     else:
@@ -98,6 +100,7 @@ class _Settings:
     device_memory: int | None
     launch_file: str | None
     range_origin: BoundOrigin
+    only: frozenset[str] | None
 
 
 _PathResult = tuple[ArtifactResult, tuple[UsedBound, ...], tuple[str, ...]]
@@ -244,9 +247,10 @@ class _ArtifactAuditor:
         groups: dict[str, list[Launch]] = {}
         for launch in wrapper.launches:
             groups.setdefault(launch.launcher_name, []).append(launch)
-        for number, (name, launches) in enumerate(groups.items()):
+        chosen = {n: g for n, g in groups.items() if self.settings.only is None or n in self.settings.only}
+        for number, (name, launches) in enumerate(chosen.items()):
             if self.progress is not None:
-                self.progress(number, len(groups), name)
+                self.progress(number, len(chosen), name)
             embedded = sources.get(name) or sources.get(launches[0].kernel)
             if embedded is None:
                 results.append(_without_source(name, launches))

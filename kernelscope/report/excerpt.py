@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from kernelscope.audit.results import Location
+from kernelscope.report.highlighting import highlighted
 from kernelscope.report.layout import Unbroken
 
 _TAB = 4
@@ -47,12 +48,3 @@ def _cut(line: str, start: int, end: int, room: int) -> tuple[str, int, int, boo
         first = 0
     last = min(len(line), first + inner)
     return line[first:last], start - first, min(end, last) - first, first > 0, last < len(line)
-
-
-def highlighted(code: str) -> Text:
-    """Python with colours of the terminal's own palette."""
-    from rich.syntax import Syntax
-
-    text = Syntax("", "python", theme="ansi_dark", background_color="default").highlight(code)
-    text.rstrip()
-    return text

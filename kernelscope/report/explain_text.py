@@ -11,7 +11,7 @@ from rich.text import Text
 from kernelscope.audit.checks import Check
 from kernelscope.audit.checks.example import Example
 from kernelscope.report.console import TextStyle, render
-from kernelscope.report.excerpt import highlighted
+from kernelscope.report.highlighting import highlighted
 from kernelscope.report.layout import indented, labelled, paragraph
 
 

@@ -12,7 +12,7 @@ from kernelscope.launches.expression_text import argument_text, host_expression_
 from kernelscope.launches.launch import EmbeddedKernel, Launch, WrapperFacts
 from kernelscope.report.answer import named
 from kernelscope.report.console import TextStyle, render
-from kernelscope.report.excerpt import highlighted
+from kernelscope.report.highlighting import highlighted
 from kernelscope.report.layout import Unbroken, heading, labelled, paragraph
 from kernelscope.report.quantities import range_text
 

@@ -1,0 +1,213 @@
+"""Kernels matched by name and content, changed tokens marked, findings told where they were settled, patches that apply."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelscope import cli
+from kernelscope.diffing import diff
+from kernelscope.diffing.hunks import changed_tokens, hunks_of
+from kernelscope.diffing.machine_code import comparable_ptx, comparable_sass
+from kernelscope.diffing.matching import keyed, matched, shingles
+from kernelscope.diffing.results import LineKind, PairKind
+from kernelscope.diffing.sides import read_side
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+TWO_RANGES = ["layernorm", "i64bound", "softmax2d", "cat", "embedding", "transpose", "userkernel"]
+
+
+def path(name: str) -> str:
+    return str(FIXTURES / f"{name}.pt2")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.main, ["diff", *arguments])
+
+
+def rewritten(name: str, tmp_path: Path, *changes: tuple[str, str]) -> str:
+    """The package with replacements made in its wrapper."""
+    target = tmp_path / f"{name}.pt2"
+    with zipfile.ZipFile(path(name)) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith(".cpp"):
+                text = data.decode()
+                for before, after in changes:
+                    assert before in text or not entry.filename.endswith(".wrapper.cpp")
+                    text = text.replace(before, after)
+                data = text.encode()
+            new.writestr(entry.filename, data)
+    return str(target)
+
+
+# -- lines and tokens -------------------------------------------------------------------------------------------------
+
+LINES = st.lists(st.sampled_from(["a = 1", "b = a + 1", "c = tl.load(p)", "", "d"]), max_size=12)
+
+
+@given(LINES, LINES)
+def test_hunks_with_all_lines_around_give_both_texts_back(before: list[str], after: list[str]) -> None:
+    old, new = "\n".join(before), "\n".join(after)
+    lines = [line for hunk in hunks_of(old, new, 100) for line in hunk.lines]
+    if old.splitlines() == new.splitlines():
+        assert not lines
+        return
+    assert [line.text for line in lines if line.kind is not LineKind.ADDED] == old.splitlines()
+    assert [line.text for line in lines if line.kind is not LineKind.REMOVED] == new.splitlines()
+
+
+@given(st.text("ab .()+*1", max_size=20), st.text("ab .()+*1", max_size=20))
+def test_what_is_not_marked_is_the_same_on_both_sides(before: str, after: str) -> None:
+    old, new = changed_tokens(before, after)
+
+    def unmarked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
+        kept = [c for n, c in enumerate(text) if not any(start <= n < end for start, end in marks)]
+        return "".join(kept).replace(" ", "")
+
+    assert unmarked(before, old) == unmarked(after, new)
+
+
+def test_an_inserted_cast_is_the_only_mark() -> None:
+    before, after = "x = tl.program_id(0) * B", "x = tl.program_id(0).to(tl.int64) * B"
+    removed, added = changed_tokens(before, after)
+    assert removed == () and [after[a:b] for a, b in added] == [".to(tl.int64)"]
+
+
+# -- matching ---------------------------------------------------------------------------------------------------------
+
+KERNEL = "def {0}(p, n):\n    x = tl.program_id(0) * 1024 + tl.arange(0, 1024)\n    tl.store(p + x, {1}, x < n)\n"
+
+
+def test_a_kernel_that_moved_to_another_number_is_renamed_not_added() -> None:
+    before = [keyed("k_0", KERNEL.format("k_0", "0.0")), keyed("k_1", KERNEL.format("k_1", "tl.sin(x)"))]
+    after = [keyed("k_0", KERNEL.format("k_0", "new(x)")), keyed("k_1", KERNEL.format("k_1", "0.0")),
+             keyed("k_2", KERNEL.format("k_2", "tl.sin(x)"))]  # fmt: skip
+    pairs = {(a.name if a else None, b.name if b else None) for a, b, _ in matched(before, after)}
+    assert pairs == {("k_0", "k_1"), ("k_1", "k_2"), (None, "k_0")}
+
+
+def test_kernels_that_have_nothing_in_common_are_not_paired() -> None:
+    left, right = keyed("k", "def k(): return tl.dot(a, b, c, d)"), keyed("k", "for i in range(9): print(i, i, i)")
+    assert {(bool(a), bool(b)) for a, b, _ in matched([left], [right])} == {(True, False), (False, True)}
+
+
+@pytest.mark.parametrize("model", TWO_RANGES)
+def test_versions_of_one_kernel_are_far_above_the_least_similarity(model: str) -> None:
+    before, after = read_side(path(f"{model}.unbounded")), read_side(path(f"{model}.huge"))
+    for old, new in zip(before.kernels, after.kernels, strict=True):
+        a, b = shingles(old.compared.key), shingles(new.compared.key)
+        assert len(a & b) / len(a | b) > 0.65
+
+
+# -- artifacts --------------------------------------------------------------------------------------------------------
+
+
+def test_an_artifact_does_not_differ_from_itself() -> None:
+    found = diff(path("resnet18.unbounded"), path("resnet18.unbounded"))
+    assert not found.differs and {k.kind for k in found.kernels} == {PairKind.SAME}
+    assert run(path("resnet18.unbounded"), path("resnet18.unbounded")).exit_code == 0
+
+
+def test_a_settled_finding_stands_above_its_hunk() -> None:
+    done = run(path("i64bound.unbounded"), path("i64bound.huge"))
+    lines = done.stdout.splitlines()
+    told = next(n for n, line in enumerate(lines) if "settled: KS301 xnumel" in line)
+    assert done.exit_code == 1 and any("@@ Triton" in line for line in lines[told : told + 4])
+    assert any(line.rstrip().endswith("^^^") for line in lines)
+
+
+def test_a_finding_that_stays_is_not_called_settled() -> None:
+    text = run(path("softmax2d.unbounded"), path("softmax2d.huge")).stdout
+    assert "KS302 s10" in text and "settled" not in text
+
+
+def test_a_renamed_kernel_is_one_change(tmp_path: Path) -> None:
+    name = "triton_red_fused_gelu_native_layer_norm_0"
+    changed = rewritten("layernorm.unbounded", tmp_path, (name, name[:-1] + "3"), ("4096*x0", "8192*x0"))
+    (kernel,) = diff(path("layernorm.unbounded"), changed).kernels
+    assert kernel.kind is PairKind.MOVED and kernel.before == name and kernel.after == name[:-1] + "3"
+    marked = {line.text[a:b] for t in kernel.texts for h in t.hunks for line in h.lines for a, b in line.marks}
+    assert marked == {"4096", "8192"}
+
+
+def test_a_renamed_kernel_with_the_same_text_shows_no_lines(tmp_path: Path) -> None:
+    name = "triton_red_fused_gelu_native_layer_norm_0"
+    (kernel,) = diff(
+        path("layernorm.unbounded"), rewritten("layernorm.unbounded", tmp_path, (name, name[:-1] + "3"))
+    ).kernels
+    assert kernel.kind is PairKind.RENAMED and kernel.texts == ()
+
+
+def test_unchanged_kernels_are_folded_into_one_line(tmp_path: Path) -> None:
+    changed = rewritten("resnet18.unbounded", tmp_path, ("49*x3", "(0 + 49)*x3"))
+    text = run(path("resnet18.unbounded"), changed).stdout
+    assert re.search(r"\d+ kernels unchanged: ", " ".join(text.split())) and text.count("CHANGED") < 4
+
+
+def test_machine_code_is_compared_without_names_of_registers() -> None:
+    listing = "        /*0000*/                   IADD3 R1, R2, 0x4, RZ ;    /* 0x0011 */\n.L_x_3:\n"
+    other = "        /*0010*/                   IADD3 R7, R9, 0x4, RZ ;    /* 0x0022 */\n.L_x_8:\n"
+    assert comparable_sass(listing) == comparable_sass(other) != comparable_sass(listing.replace("0x4", "0x8"))
+
+
+def test_the_ptx_of_two_packages_is_compared(tmp_path: Path) -> None:
+    side = read_side(path("layernorm.unbounded"))
+    assert side.kernels[0].binary is not None
+    text = comparable_ptx(side.kernels[0].binary())
+    assert ".loc" not in text and "ld.global" in text and not re.search(r"%r\d", text)
+    done = run(path("layernorm.unbounded"), path("layernorm.huge"), "--ir", "ptx")
+    assert done.exit_code == 1 and "@@ PTX" in done.stdout and ".to(tl.int64)" not in done.stdout
+
+
+def test_sources_without_binaries_say_so() -> None:
+    source = str(FIXTURES / "extra" / "outer.unbounded.py")
+    done = run(source, source, "--ir", "ptx")
+    assert done.exit_code == 2 and "there is no binary of" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("model", ["layernorm", "transpose", "cat"])
+def test_the_patch_gives_the_second_sources_byte_for_byte(model: str, tmp_path: Path) -> None:
+    before, after = path(f"{model}.unbounded"), path(f"{model}.huge")
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(before) as archive:
+        archive.extractall(folder)
+    patch = tmp_path / "change.patch"
+    assert run(before, after, "--format", "patch", "-o", str(patch)).exit_code == 1
+    done = subprocess.run(["git", "apply", "-p1", str(patch)], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    wanted = read_side(after).files
+    assert {name: (folder / name).read_bytes() for name in wanted} == {n: t.encode() for n, t in wanted.items()}
+    assert not any((folder / name).exists() for name in set(read_side(before).files) - set(wanted))
+
+
+def test_json_names_findings_and_marks() -> None:
+    document = json.loads(run(path("i64bound.unbounded"), path("i64bound.huge"), "--format", "json").stdout)
+    (kernel,) = document["kernels"]
+    hunks = [hunk for text in kernel["texts"] for hunk in text["hunks"]]
+    assert kernel["kind"] == "changed" and any(h["findings"] for h in hunks)
+    assert any(line["marks"] for hunk in hunks for line in hunk["lines"])
+
+
+@pytest.mark.parametrize("arguments", [(), ("a.pt2",), ("a.pt2", "b.pt2", "--patched")])
+def test_two_sides_are_wanted(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_a_package_against_its_own_patch_tells_the_cost() -> None:
+    done = run(path("layernorm.unbounded"), "--patched")
+    assert done.exit_code == 1 and ".to(tl.int64)" in done.stdout and "settled: KS101" in done.stdout
+    assert re.search(r"cost: registers 32 -> 38, spills 0 -> 0, instructions 664 -> 672", " ".join(done.stdout.split()))
