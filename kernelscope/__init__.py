@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernelscope.advice import advise
     from kernelscope.audit import audit
     from kernelscope.audit import largest_safe_sizes as bounds
-    from kernelscope.errors import InternalError, KernelscopeError
     from kernelscope.diffing import diff
+    from kernelscope.errors import InternalError, KernelscopeError
     from kernelscope.isolation import isolate
     from kernelscope.packaging import (
         Int64Policy,
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 _CALLABLE_STAGES = {"audit": ("kernelscope.audit", "audit"), "bounds": ("kernelscope.audit", "largest_safe_sizes")}
 _LAZY = {
     "advise": ("kernelscope.advice.advise", "advise"),
-    "diff": ("kernelscope.diffing.diff", "diff"),
+    "diff": ("kernelscope.diffing.comparison", "diff"),
     "isolate": ("kernelscope.isolation.isolate", "isolate"),
     "aoti_compile_and_package": ("kernelscope.packaging", "aoti_compile_and_package"),
     "Int64Policy": ("kernelscope.packaging", "Int64Policy"),

@@ -31,7 +31,7 @@ def command(
     """The kernels of A and B compared: matched by name and content, changed tokens marked, findings told."""
     if patched == (after is not None):
         raise click.UsageError("give two artifacts, or one with --patched")
-    from kernelscope.diffing.diff import Representation, diff, diff_patched
+    from kernelscope.diffing.comparison import Representation, diff, diff_patched
     from kernelscope.report.output import check_writable
     from kernelscope.report.progress import AuditProgress
 

@@ -1,5 +1,5 @@
 """Two artifacts compared kernel by kernel: `diff(before, after) -> ArtifactDiff`."""
 
-from kernelscope.diffing.diff import diff, diff_patched
+from kernelscope.diffing.comparison import diff, diff_patched
 
 __all__ = ["diff", "diff_patched"]
