@@ -168,7 +168,7 @@ class KernelPatcher:
                 continue
             best = chosen(candidates, self._strategy)
             ordered = (best, *(c for c in candidates if c is not best))
-            before = _cost_before(found[number], source)
+            before = _cost_before(targets[number], found[number], source)
             result = _patched(targets[number], source.state, source.detail, ordered, before)
             outcomes[number] = KernelOutcome(targets[number], result, ordered, found[number])
         return outcomes
@@ -185,10 +185,12 @@ def _shipped(target: Target) -> FoundKernel | str:
     return "its binary is not in the package"
 
 
-def _cost_before(found: FoundKernel, source: _Source) -> KernelCost | None:
-    warps = source.config.num_warps
+def _cost_before(target: Target, found: FoundKernel, source: _Source) -> KernelCost | None:
+    """The cost of the shipped binary as the wrapper launches it."""
+    launches = (launch for launch in target.wrapper.launches if launch.launcher_name == target.launcher)
+    shared = next((launch.shared_bytes for launch in launches if launch.shared_bytes is not None), 0)
     try:
-        return measure(found.kernel.cubin, source.config.architecture, warps, 0)
+        return measure(found.kernel.cubin, source.config.architecture, source.config.num_warps, shared)
     except KernelscopeError:
         return None
 

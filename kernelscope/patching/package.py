@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from kernelscope.artifact import open_artifact
@@ -22,7 +26,7 @@ from kernelscope.patching.report import (
     WrapperChange,
 )
 from kernelscope.patching.targets import GRID_CODES, targets_of
-from kernelscope.patching.writing import Writing, write_package
+from kernelscope.patching.writing import Plan, Writing, write_package
 from kernelscope.rewrite.patch_file import load_patches
 from kernelscope.rewrite.rewriting import Strategy
 
@@ -103,16 +107,35 @@ class _Run:
             return self._report(
                 [o.result for o in plan.outcomes], plan.wrappers, before, None, summary, None, versions
             )  # fmt: skip
-        write_package(self.members, self.output, plan, before, versions, self.strategy)
-        progress("auditing the result", 0, 1)
-        after = audit([self.output], device_memory=self.device_memory)
-        if strict and _unsafe(after):
-            Path(self.output).unlink()
-            self.output = None
+        after = self._written(plan, before, versions, strict, progress)
         summary = _summary(plan.outcomes, self.output)
         return self._report(
             [o.result for o in plan.outcomes], plan.wrappers, before, after, summary, self.output, versions
         )  # fmt: skip
+
+    def _written(
+        self, plan: Plan, before: AuditResult, versions: tuple[str, str], strict: bool, progress: Progress
+    ) -> AuditResult:
+        """The audit of what was written. With `strict` it is audited under another name beside the output first, so that an
+        older output stays when something is unsafe."""
+        assert self.output is not None
+        output = Path(self.output)
+        with (
+            tempfile.TemporaryDirectory(prefix=".kernelscope-", dir=output.parent)
+            if strict
+            else nullcontext() as folder
+        ):
+            written = Path(folder, output.name) if folder is not None else output
+            write_package(self.members, str(written), plan, before, versions, self.strategy)
+            progress("auditing the result", 0, 1)
+            after = audit([str(written)], device_memory=self.device_memory)
+            if folder is not None:
+                after = replace(after, artifacts=tuple(replace(a, path=str(output)) for a in after.artifacts))
+                if _unsafe(after):
+                    self.output = None
+                else:
+                    os.replace(written, output)
+        return after
 
     def _refuse_unknown_names(self, facts: Sequence[ModelFacts]) -> None:
         launches = [launch for f in facts for w in f.wrappers for launch in w.launches]
@@ -163,5 +186,3 @@ def _summary(outcomes: Sequence[KernelOutcome], written: str | None) -> str:
         parts.append(f"{counts[PatchFailed]} failed")
     parts.append(f"written to {written}" if written else "nothing written")
     return "; ".join(parts)
-
-
