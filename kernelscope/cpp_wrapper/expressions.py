@@ -18,6 +18,7 @@ from kernelscope.launches.host_expression import (
     HostType,
     HostUnknown,
 )
+from kernelscope.launches.scaled_sizes import scaled
 
 MAX_DEPTH = 200
 #: Expressions larger than this are not followed: they come from no wrapper that Inductor writes.
@@ -52,6 +53,8 @@ _LOGICAL = frozenset(
      HostOperator.OR}
 )  # fmt: skip
 _EXTREMA = {"std::min": HostOperator.MINIMUM, "std::max": HostOperator.MAXIMUM}
+_ROUNDING = {"std::trunc": "trunc", "std::floor": "floor", "std::ceil": "ceil"}
+_DOUBLE = re.compile(r"[0-9]{1,18}\.[0-9]{0,18}")
 _LONGEST_LITERAL = 100
 _LITERAL = re.compile(r"(-?)(0[xX][0-9a-fA-F']+|[0-9']+)([uUlL]*)$")
 
@@ -144,7 +147,29 @@ class ExpressionReader:
         target = C_TYPES.get(self._function.text(type_node).strip())
         if target is None:
             return self._unknown(node, "not an integer type")
+        rounded = self._rounded(unwrapped(value), depth) if value.type == "call_expression" else None
+        if rounded is not None:
+            return converted(rounded, target)
         return converted(self.read(value, depth + 1), target)
+
+    def _rounded(self, node: Node, depth: int) -> TypedExpression | None:
+        """`std::trunc(1.5*static_cast<double>(s0))`."""
+        rounding = _ROUNDING.get(self._function.text(field(node, "function")))
+        arguments = argument_nodes(node)
+        if rounding is None or len(arguments) != 1:
+            return None
+        product = unwrapped(arguments[0])
+        if product.type != "binary_expression" or self._function.text(field(product, "operator")) != "*":
+            return None
+        factor, size = unwrapped(field(product, "left")), unwrapped(field(product, "right"))
+        made_double = _DOUBLE.fullmatch(self._function.text(factor)) and size.type == "call_expression"
+        if not made_double or self._function.text(field(size, "function")) != "static_cast<double>":
+            return None
+        operand = self.read(argument_nodes(size)[0], depth + 1)
+        if operand.type is None:
+            return None
+        value = scaled(float(self._function.text(factor)), operand.value, rounding)
+        return None if value is None else TypedExpression(value, HostType.INT64, operand.size + 4)
 
     def _call(self, node: Node, depth: int) -> TypedExpression:
         callee = field(node, "function")

@@ -15,6 +15,7 @@ from kernelscope.launches.host_expression import (
     HostType,
     HostUnknown,
 )
+from kernelscope.launches.scaled_sizes import scaled
 from kernelscope.python_syntax import parse_expression
 
 MAX_DEPTH = 100
@@ -31,6 +32,7 @@ _COMPARE: dict[type[ast.cmpop], tuple[HostOperator, bool]] = {
 _EXTREMA = {"min": HostOperator.MINIMUM, "max": HostOperator.MAXIMUM, "Min": HostOperator.MINIMUM,
             "Max": HostOperator.MAXIMUM}  # fmt: skip
 _CDIV = frozenset({"cdiv", "ceildiv", "CeilDiv"})
+_ROUNDING = frozenset({"trunc", "floor", "ceil"})
 _IDENTITY = frozenset({"int", "_launcher_int"})
 
 Resolve = Callable[[str], HostExpression | None]
@@ -140,9 +142,23 @@ class PythonExpressions:
             return self._fold(_EXTREMA[name], arguments, depth)
         if name in _CDIV and len(arguments) == 2:
             return ceiling(self.read(arguments[0], depth + 1), self.read(arguments[1], depth + 1), self._kind)
+        if name in _ROUNDING and len(arguments) == 1:
+            rounded = self._rounded(name, arguments[0], depth)
+            if rounded is not None:
+                return rounded
         if name in _IDENTITY and len(arguments) == 1:
             return self.read(arguments[0], depth + 1)
         return HostUnknown(ast.unparse(node)[:200], "the function is not modelled")
+
+    def _rounded(self, rounding: str, node: ast.expr, depth: int) -> HostExpression | None:
+        """`math.trunc(1.5*float(s0))`."""
+        match node:
+            case ast.BinOp(
+                left=ast.Constant(value=float() as factor), op=ast.Mult(),
+                right=ast.Call(func=ast.Name(id="float"), args=[operand]),
+            ):  # fmt: skip
+                return scaled(factor, self.read(operand, depth + 1), rounding)
+        return None
 
 
 def ceiling(numerator: HostExpression, divisor: HostExpression, kind: HostType) -> HostExpression:
