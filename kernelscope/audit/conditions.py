@@ -34,6 +34,8 @@ _NEGATED = {
     BinaryOperator.EQUAL: BinaryOperator.NOT_EQUAL,
     BinaryOperator.NOT_EQUAL: BinaryOperator.EQUAL,
 }
+#: Operators on conditions, with whether they hold where the two differ.
+_DIFFERENT = {BinaryOperator.NOT_EQUAL: True, BinaryOperator.XOR: True, BinaryOperator.EQUAL: False}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +149,8 @@ def decided(evaluator: Evaluator, literal: Literal) -> bool | None:
         return bool(literal.node.value) is literal.truth
     parts = margins(evaluator, literal)
     if parts is None:
-        return _decided_disjunction(evaluator, literal)
+        same = _compared_truths(evaluator, literal)
+        return same if same is not None else _decided_disjunction(evaluator, literal)
     if any(_highest(evaluator, part) < 0 for part in parts):
         return False
     return True if all(evaluator.lower_bound(part) >= 0 for part in parts) else None
@@ -166,6 +169,22 @@ def decided_truth(evaluator: Evaluator, condition: Node, coordinates: Coordinate
         return holds
     fails = _decided_all(evaluator, list(literals(condition, coordinates, False)))
     return None if fails is None else not fails
+
+
+def _is_condition(node: Node) -> bool:
+    return isinstance(node.type, ScalarType) and node.type.is_integer and node.type.bits == 1
+
+
+def _compared_truths(evaluator: Evaluator, literal: Literal) -> bool | None:
+    """`(a < 0) != (b < 0)`, where both comparisons are decided."""
+    node = literal.node
+    if not isinstance(node, Binary) or node.operator not in _DIFFERENT or not _is_condition(node.left):
+        return None
+    left = decided_truth(evaluator, node.left, literal.coordinates)
+    right = decided_truth(evaluator, node.right, literal.coordinates)
+    if left is None or right is None:
+        return None
+    return ((left is not right) is _DIFFERENT[node.operator]) is literal.truth
 
 
 def _decided_disjunction(evaluator: Evaluator, literal: Literal) -> bool | None:

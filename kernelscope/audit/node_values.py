@@ -9,6 +9,7 @@ from kernelscope.audit import float_indices, iterations
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
 from kernelscope.audit.host import extreme_atom
 from kernelscope.audit.inside_values import below
+from kernelscope.audit.selected_extremes import selected
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
@@ -113,6 +114,9 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
     operator = node.operator
     if not node.type.is_integer or not isinstance(node.left.type, ScalarType) or not node.left.type.is_integer:
         return e.typed_atom(node)
+    chosen = selected(e, node, coordinates) if operator is BinaryOperator.ADD else None
+    if chosen is not None:
+        return extreme(e, *chosen)
     if operator in RING:
         left, right = e.value(node.left, coordinates), e.value(node.right, coordinates)
         if operator is BinaryOperator.ADD:
