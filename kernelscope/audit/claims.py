@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 
 from kernelscope.audit.obligations import Requirement
 from kernelscope.bounds.polynomial import Polynomial
@@ -12,6 +13,7 @@ from kernelscope.bounds.space import Space
 from kernelscope.triton_source.index_program import UnknownReason
 
 _KEPT_CANDIDATES = 5
+_MOST_EXTREMES = 3
 
 BUFFER_RULE = (
     "buffer rule: the exact offset of every access lies inside its buffer (as in eager mode), so that an index loaded from "
@@ -36,7 +38,7 @@ def claims_of(requirement: Requirement) -> RequirementClaims | None:
     space, exact = obligation.space, obligation.exact
     low, high = space.range_of(exact)
     minimum, maximum = obligation.minimum, obligation.maximum
-    if minimum <= low and high <= maximum:
+    if minimum <= low and high <= maximum or _product_fits(space, exact, minimum, maximum):
         return None
     claims: list[Claim] = []
     rule = False
@@ -54,6 +56,36 @@ def claims_of(requirement: Requirement) -> RequirementClaims | None:
             return RequirementClaims(requirement, (), missing=_missing(requirement))
         claims.append(Claim(space, candidates, limit))
     return RequirementClaims(requirement, tuple(claims), rule)
+
+
+def _product_fits(space: Space, exact: Polynomial, minimum: int, maximum: int) -> bool:
+    """Is the value a product of two factors whose ranges settle it (`(min(h, 2*y) - 2*y)*(min(w, 2*x) - 2*x)`, written
+    out)?"""
+    if len(exact.terms) < 4:
+        return False
+    for number in exact.atoms():
+        parts = exact.coefficients_of(number)
+        if space.atoms[number].of_sizes or len(parts) != 2 or len(parts[1].terms) < 2:
+            continue
+        other = exact.rational_quotient(parts[1])
+        if other is not None:
+            first, second = _tight_range(space, parts[1]), _tight_range(space, other)
+            corners = [a * b for a in first for b in second]
+            return minimum <= min(corners) and max(corners) <= maximum
+    return False
+
+
+def _tight_range(space: Space, polynomial: Polynomial, depth: int = 0) -> tuple[int, int]:
+    """A range with terms kept correlated; a minimum or maximum is one of its two values."""
+    low, high = (floor(end) for end in space.range_of(polynomial))
+    high = min([high, *(space.maximum(b) for b in space.upper_bounds(polynomial))])
+    low = max([low, *(-space.maximum(b) for b in space.upper_bounds(-polynomial))])
+    for number in polynomial.atoms() if depth < _MOST_EXTREMES else ():
+        extremes = space.atoms[number].extremes
+        if extremes is not None:
+            both = [_tight_range(space, polynomial.substitute(number, value), depth + 1) for value in extremes[:2]]
+            return max(low, min(end for end, _ in both)), min(high, max(end for _, end in both))
+    return low, high
 
 
 def _missing(requirement: Requirement) -> tuple[UnknownReason, str]:

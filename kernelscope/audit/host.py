@@ -146,6 +146,11 @@ class HostReader:
 
 def extreme_atom(space: Space, left: Polynomial, right: Polynomial, least: bool, hull: bool = False) -> Polynomial:
     """min or max of two values as an atom; `hull`: either of them, it is not known which."""
+    kind = "hull" if hull else "min" if least else "max"
+    key = (frozenset((left, right)), kind)
+    known = space.extremes.get(key)
+    if known is not None and not hull:
+        return known
     a, b = space.range_of(left), space.range_of(right)
     low = min(a[0], b[0]) if least or hull else max(a[0], b[0])
     high = max(a[1], b[1]) if not least or hull else min(a[1], b[1])
@@ -153,10 +158,12 @@ def extreme_atom(space: Space, left: Polynomial, right: Polynomial, least: bool,
     atom.of_sizes = space.is_of_sizes(left) and space.is_of_sizes(right)
     if atom.of_sizes:
         atom.low, atom.high = -UNBOUNDED, UNBOUNDED  # the range follows the box through the bounds below
-    atom.extremes = (left, right, "hull" if hull else "min" if least else "max")
+    atom.extremes = (left, right, kind)
     if not hull:
         (atom.uppers if least else atom.lowers).extend((left, right))
-    return Polynomial.atom(atom.number)
+    result = Polynomial.atom(atom.number)
+    space.extremes[key] = result
+    return result
 
 
 @dataclass(slots=True)

@@ -57,6 +57,8 @@ class Space:
         self._candidates: dict[Polynomial, tuple[Polynomial, ...]] = {}
         self._quotients: dict[tuple[Polynomial, Polynomial], Polynomial] = {}
         self._remainders: dict[tuple[Polynomial, Polynomial], Polynomial] = {}
+        #: The minimum or maximum of two values is one atom, however often a program computes it.
+        self.extremes: dict[tuple[frozenset[Polynomial], str], Polynomial] = {}
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -73,6 +75,7 @@ class Space:
         copy.box, copy.root = dict(self.box), dict(self.root)
         copy._quotients = dict(self._quotients)
         copy._remainders = dict(self._remainders)
+        copy.extremes = dict(self.extremes)
         return copy
 
     def new_atom(self, name: str, low: int = -UNBOUNDED, high: int = UNBOUNDED, *, of_sizes: bool = False) -> Atom:
