@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 from typing import TYPE_CHECKING
 
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
@@ -16,6 +17,7 @@ from kernelscope.triton_source.index_program import (
     Constant,
     ExpandDims,
     Node,
+    Opaque,
     Permute,
     UnknownReason,
 )
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 #: Room for rounding: a float32 operation errs by at most 2**-24 of its result, and a chain of them stays far below this.
 _SLACK = Fraction(1, 1 << 18)
 _DEEPEST = 40
+_DOWNWARD = frozenset({"libdevice.floor", "tl.math.floor", "tl.floor"})
+_ROUNDINGS = _DOWNWARD | {"libdevice.ceil", "libdevice.trunc", "libdevice.nearbyint", "libdevice.rint"}
 #: Significand bits that make the slack an upper bound of the error.
 _LEAST_BITS = 32
 
@@ -36,8 +40,9 @@ def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial
     indices; otherwise any value."""
     e.float_conversions.append(node)
     not_negative = float_is_non_negative(e, node.operand, coordinates, 0)
-    atom = e.space.new_atom("index from a float", 0 if not_negative else INT64.minimum, INT64.maximum)
-    ratio = _ratio(e, node.operand, coordinates, 0) if not_negative else None
+    least = 0 if not_negative else _least(node.operand, e, coordinates, 0)
+    atom = e.space.new_atom("index from a float", INT64.minimum if least is None else least, INT64.maximum)
+    ratio = _ratio(e, node.operand, coordinates, 0) if least is not None else None
     if ratio is not None:
         divisor = ratio.denominator.constant_value
         if divisor is not None and divisor > 0:
@@ -46,6 +51,31 @@ def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial
     e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
     e.float_atoms.add(atom.number)
     return Polynomial.atom(atom.number)
+
+
+def _least(node: Node, e: Evaluator, coordinates: Coordinates, depth: int) -> int | None:
+    """A lower bound of a float that is a little below something not negative: `floor(x - 0.5)`."""
+    if depth > _DEEPEST or not isinstance(node.type, ScalarType) or node.type.bits < _LEAST_BITS:
+        return None
+    if float_is_non_negative(e, node, coordinates, depth):
+        return 0
+    match node:
+        case Opaque(_, detail, operands=(operand,)) if detail in _ROUNDINGS and operand.shape == node.shape:
+            inner = _least(operand, e, coordinates, depth + 1)
+            return None if inner is None else inner - 1
+        case Binary(BinaryOperator.SUBTRACT, left, right):
+            inner, taken = _least(left, e, coordinates, depth + 1), _constant_float(right)
+            return None if inner is None or taken is None or not 0 <= taken < 1 << 20 else inner - 1 - floor(taken)
+        case Cast(operand) if isinstance(operand.type, ScalarType) and not operand.type.is_integer:
+            return _least(operand, e, coordinates, depth + 1)
+        case _:
+            return None
+
+
+def _constant_float(node: Node) -> float | None:
+    while isinstance(node, ExpandDims | Broadcast | Cast):
+        node = node.operand
+    return float(node.value) if isinstance(node, Constant) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +99,11 @@ def _ratio(e: Evaluator, node: Node, coordinates: Coordinates, depth: int) -> _R
             return _ratio(e, operand, coordinates, depth + 1)
         case ExpandDims() | Broadcast() | Permute():
             return _ratio(e, node.operand, operand_coordinates(node, coordinates), depth + 1)
+        case Opaque(_, detail, operands=(operand,)) if detail in _ROUNDINGS and operand.shape == node.shape:
+            inner = _ratio(e, operand, coordinates, depth + 1)
+            if inner is None or detail not in _DOWNWARD or _least(operand, e, coordinates, depth) is None:
+                return None
+            return _Ratio(inner.numerator, inner.denominator, False)
         case Binary(operator, left, right):
             signed = operator in (BinaryOperator.SUBTRACT, BinaryOperator.MAXIMUM)
             if not signed and not all(float_is_non_negative(e, n, coordinates, depth) for n in (left, right)):
