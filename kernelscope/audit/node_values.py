@@ -120,7 +120,7 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
     if operator in RING:
         left, right = e.value(node.left, coordinates), e.value(node.right, coordinates)
         if operator is BinaryOperator.ADD:
-            return left + right
+            return e.space.rejoined(left + right)
         return left - right if operator is BinaryOperator.SUBTRACT else left * right
     if operator in COMPARISONS or node.type.bits == 1:
         return boolean(e, node, coordinates)

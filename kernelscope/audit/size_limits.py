@@ -62,9 +62,22 @@ class SizeLimits:
             return SizeLimit(None, error.what)
         least, most = ranges[symbol.name]
         limit = self._of_choice(choice, symbol, ranges)
-        if limit.largest is None or limit.largest >= least or limit.unknown is not None or not shorten:
+        if limit.largest is None or limit.unknown is not None or not shorten:
             return limit
-        return self._by_bisection(choice, symbol, ranges, least, most)
+        if limit.largest < least:
+            return self._by_bisection(choice, symbol, ranges, least, most)
+        return self._sharpened(choice, symbol, ranges, limit.largest, most)
+
+    def _sharpened(
+        self, choice: ProgramChoice, symbol: Symbol, ranges: Mapping[str, Range], largest: int, most: int
+    ) -> SizeLimit:
+        """The limit, found again over a range of twice its length where the next size by itself is proved safe."""
+        following, end = largest + symbol.step, min(most, 2 * largest + symbol.step)
+        alone = self._of_choice(choice, symbol, {**ranges, symbol.name: (following, following)})
+        if following > most or alone.largest is not None:
+            return SizeLimit(largest)
+        again = self._of_choice(choice, symbol, {**ranges, symbol.name: (ranges[symbol.name][0], end)})
+        return SizeLimit(max(largest, end if again.largest is None else again.largest))
 
     def _by_bisection(
         self, choice: ProgramChoice, symbol: Symbol, ranges: Mapping[str, Range], least: int, most: int

@@ -378,6 +378,21 @@ class Space:
         self._remainders[key] = result
         return result
 
+    def rejoined(self, polynomial: Polynomial) -> Polynomial:
+        """`d*(n // d) + n % d` written as n."""
+        for number in polynomial.atoms():
+            definition = self.atoms[number].remainder
+            factor = polynomial.terms.get((number,))
+            if definition is None or factor is None:
+                continue
+            quotient = self.divide(*definition)
+            if quotient is not None:
+                whole = definition[0] - definition[1] * quotient - Polynomial.atom(number)
+                joined = polynomial + whole.scaled(factor)
+                if len(joined.terms) < len(polynomial.terms):
+                    return self.rejoined(joined)
+        return polynomial
+
     def _split_divisible(self, numerator: Polynomial, denominator: Polynomial) -> tuple[Polynomial, Polynomial]:
         whole, rest = Polynomial({}), Polynomial({})
         if len(denominator.terms) > 1:
