@@ -85,6 +85,12 @@ class Number:
     def __floordiv__(self, other: Any) -> Any:
         return self._with(other, _truncated)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with(other, _truncated, swapped=True)
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
     def __mod__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a - b * _truncated(a, b))
 
@@ -221,6 +227,27 @@ class Language:
     def where(self, condition: Any, if_true: Any, if_false: Any) -> Any:
         return (if_true if condition.value else if_false) if isinstance(condition, Number) else DATA
 
+    def cdiv(self, a: Any, b: Any) -> Any:
+        return DATA if isinstance(a, Data) else (a + b - 1) // b
+
+    def minimum(self, a: Any, b: Any, *_: Any) -> Any:
+        return DATA if isinstance(a < b, Data) else a if a < b else b
+
+    def maximum(self, a: Any, b: Any, *_: Any) -> Any:
+        return DATA if isinstance(a < b, Data) else b if a < b else a
+
+    def multiple_of(self, value: Any, _: Any) -> Any:
+        return value
+
+    max_contiguous = max_constancy = multiple_of
+
+    def swizzle2d(self, i: Any, j: Any, size_i: Any, size_j: Any, group: Any) -> tuple[Any, Any]:
+        flat = i * size_j + j
+        first = flat // (group * size_j) * group
+        rows = self.minimum(size_i - first, group)
+        inside = flat % (group * size_j)
+        return first + inside % rows, inside // rows
+
     def device_assert(self, *_: Any) -> None:
         pass
 
@@ -258,10 +285,16 @@ def run(kernel: KernelResult, launch: Launch, witness: Witness, *, exact: bool) 
     values: dict[str, Any] = {"XBLOCK": 1, "YBLOCK": 1, "R0_BLOCK": 2048, "R1_BLOCK": 1, **launch.constexprs}
     for argument in launch.arguments:
         values[argument.name] = _argument(argument, launch, witness.symbols, exact)
-    scope: dict[str, Any] = {n.name: DATA for n in tree.body if isinstance(n, ast.FunctionDef)}
+    scope: dict[str, Any] = {}
     scope |= {"tl": language, "range": language.range}
     scope |= dict.fromkeys(("libdevice", "tl_math", "triton"), DATA) | {"triton_helpers": Helpers(language)}
-    exec(compile(ast.Module([function], []), kernel.source.file, "exec"), scope)
+    scope["min"] = language.minimum
+    helpers = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n is not function]
+    for helper in helpers:
+        helper.decorator_list = []
+        for argument in helper.args.args:
+            argument.annotation = None
+    exec(compile(ast.Module([*helpers, function], []), kernel.source.file, "exec"), scope)
     scope[name](**{a.arg: values[a.arg] for a in function.args.args})
     return language
 
