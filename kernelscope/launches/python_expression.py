@@ -33,6 +33,7 @@ _EXTREMA = {"min": HostOperator.MINIMUM, "max": HostOperator.MAXIMUM, "Min": Hos
             "Max": HostOperator.MAXIMUM}  # fmt: skip
 _CDIV = frozenset({"cdiv", "ceildiv", "CeilDiv"})
 _ROUNDING = frozenset({"trunc", "floor", "ceil"})
+_TO_FLOAT = frozenset({"float", "torch.sym_float"})
 _IDENTITY = frozenset({"int", "_launcher_int"})
 
 Resolve = Callable[[str], HostExpression | None]
@@ -151,12 +152,11 @@ class PythonExpressions:
         return HostUnknown(ast.unparse(node)[:200], "the function is not modelled")
 
     def _rounded(self, rounding: str, node: ast.expr, depth: int) -> HostExpression | None:
-        """`math.trunc(1.5*float(s0))`."""
+        """`math.trunc(1.5*torch.sym_float(s0))`."""
         match node:
             case ast.BinOp(
-                left=ast.Constant(value=float() as factor), op=ast.Mult(),
-                right=ast.Call(func=ast.Name(id="float"), args=[operand]),
-            ):  # fmt: skip
+                left=ast.Constant(value=float() as factor), op=ast.Mult(), right=ast.Call(func=made, args=[operand])
+            ) if ast.unparse(made) in _TO_FLOAT:
                 return scaled(factor, self.read(operand, depth + 1), rounding)
         return None
 
