@@ -205,8 +205,28 @@ class WitnessSearch:
             taken |= base.atoms()
             top = self._top(base, ranges)
             if top is not None and top >= 0:
-                result.append((base, index_targets(top, sorted(found[base]), sorted(limits.get(base, ())))))
+                targets = index_targets(top, sorted(found[base]), sorted(limits.get(base, ())))
+                result.append((base, [*targets, *(t for t in self._wrapping(base) if t <= top and t not in targets)]))
         return result
+
+    def _wrapping(self, base: Polynomial) -> tuple[int, ...]:
+        """Where the observed value just leaves its type, and where it has come round to 0: a mask may hold only there."""
+        obligation = self.requirement.obligation
+        rest = self._at_sizes(obligation.exact) - base
+        offset = rest.constant_value
+        if not isinstance(offset, int):
+            return ()
+        first, round_ = obligation.type.maximum + 1 - offset, (1 << obligation.type.bits) - offset
+        return tuple(t for t in (first, round_, round_ - 1, 2 * round_) if t > 0)
+
+    def _at_sizes(self, polynomial: Polynomial) -> Polynomial:
+        """The polynomial with the sizes' values in it."""
+        for number in polynomial.atoms():
+            if self.space.atoms[number].of_sizes:
+                low, high = self.space.range_of_atom(number)
+                if low == high:
+                    polynomial = polynomial.substitute(number, Polynomial.constant(low))
+        return polynomial
 
     def _top(self, base: Polynomial, ranges: Mapping[int, tuple[int, int]]) -> int | None:
         numeric = int(self.space.range_of(base)[1])
