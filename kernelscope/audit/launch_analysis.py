@@ -183,6 +183,8 @@ class LaunchAnalyser:
             found = self._trigger(sizes, requirement, grid)
             if found is not None and (trigger is None or found.bytes_used < trigger.bytes_used):
                 trigger = found
+        if trigger is None and claims:
+            trigger = next((t for s in self._beyond_failing(claims) if (t := self._trigger(s, requirement, grid))), None)
         reason, detail = None, ""
         if trigger is None:
             reason, detail = UnknownReason.WEAK_PROOF, "neither proved for all sizes considered nor seen to fail"
@@ -246,6 +248,21 @@ class LaunchAnalyser:
             example = self.prover.counterexample(claims, self.box)
             if example is not None and all(isinstance(v, int) for v in example.values()):
                 yield dict(example)  # type: ignore[arg-type]
+
+    def _beyond_failing(self, claims: Sequence[Claim]) -> Iterator[dict[int, int]]:
+        """Sizes somewhat larger than those at which the claims just fail: a wrap may show only later."""
+        minimum = {n: r[0] for n, r in self.box.items()}
+        for number in self._relevant(claims):
+            low, high = self.box[number]
+            first, step = self.model.steps.get(number, (low, 1))
+            high = self._largest_in_memory(number, high - (high - first) % step, minimum)
+            if high < low or self._holds_at(claims, {**minimum, number: high}):
+                continue
+            sizes = self._first_failing(claims, number, minimum)
+            failing = low if sizes is None else sizes[number]
+            for value in dict.fromkeys((failing + step, 2 * failing, 4 * failing, high)):
+                if failing < value <= high:
+                    yield {**minimum, number: value - (value - first) % step}
 
     def _just_beyond(
         self, claims: Sequence[Claim], number: int, safe: Mapping[str, int | None], minimum: Mapping[int, int]
