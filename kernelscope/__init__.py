@@ -24,12 +24,17 @@ if TYPE_CHECKING:
         aoti_compile_and_package,
     )
     from kernelscope.patching import patch
+    from kernelscope.replay import replay
     from kernelscope.rewrite.rewriting import Strategy
 
 __version__ = "0.1.0"
 
 #: Public functions that share their name with a subpackage: where the function lives.
-_CALLABLE_STAGES = {"audit": ("kernelscope.audit", "audit"), "bounds": ("kernelscope.audit", "largest_safe_sizes")}
+_CALLABLE_STAGES = {
+    "audit": ("kernelscope.audit", "audit"),
+    "bounds": ("kernelscope.audit", "largest_safe_sizes"),
+    "replay": ("kernelscope.replay", "replay"),
+}
 _LAZY = {
     "advise": ("kernelscope.advice.advise", "advise"),
     "diff": ("kernelscope.diffing.comparison", "diff"),
@@ -86,5 +91,5 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Int64Policy", "InternalError", "KernelscopeError", "Strategy", "UnsafeIndexError", "UnsafeIndexWarning", "__version__",
-    "advise", "aoti_compile_and_package", "audit", "bounds", "diff", "isolate", "patch",
+    "advise", "aoti_compile_and_package", "audit", "bounds", "diff", "isolate", "patch", "replay",
 ]  # fmt: skip

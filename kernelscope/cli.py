@@ -16,7 +16,7 @@ from kernelscope.commands.writing import complain
 from kernelscope.errors import InternalError, KernelscopeError
 
 #: In the order of `--help`; each is `command` in the module of this name in `kernelscope.commands`.
-COMMANDS = ("audit", "bounds", "advise", "doctor", "isolate", "patch", "diff", "run", "test", "show", "explain")
+COMMANDS = ("audit", "bounds", "advise", "doctor", "isolate", "patch", "diff", "replay", "run", "test", "show", "explain")
 
 
 class LazyCommands(click.Group):

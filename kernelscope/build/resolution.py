@@ -55,6 +55,8 @@ def _is_harmless(value: object) -> bool:
     if isinstance(value, (bool, int, float, str, type(None), Enum, language.dtype, language.constexpr)):
         return True
     kind = value if isinstance(value, type) else type(value)
+    if kind.__module__ == "triton.runtime.interpreter" and kind.__name__ == "InterpretedFunction":
+        return True  # a jitted function where TRITON_INTERPRET is set
     home = getattr(value, "__module__", None) or kind.__module__
     if isinstance(value, types.FunctionType):
         return home.startswith("triton.") and (value.__name__ in _PLAIN_FUNCTIONS or home.endswith("libdevice"))
