@@ -18,9 +18,11 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("model", ["layernorm", "i64bound", "softmax2d", "cat", "embedding"])
-def test_text_is_the_expected_one(model: str, color: bool, width: int, golden: Callable[[str, str], None]) -> None:
-    found = diff(str(FIXTURES / f"{model}.unbounded.pt2"), str(FIXTURES / f"{model}.huge.pt2"))
-    text = diff_text(found, TextStyle(width, color)).replace(str(FIXTURES), "fixtures")
+def test_text_is_the_expected_one(
+    model: str, color: bool, width: int, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FIXTURES.parent)
+    text = diff_text(diff(f"fixtures/{model}.unbounded.pt2", f"fixtures/{model}.huge.pt2"), TextStyle(width, color))
     golden(f"diff/{model}.{width}{'.color' if color else ''}.txt", text)
 
 
