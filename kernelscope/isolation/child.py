@@ -59,14 +59,16 @@ def _as_stage(subject: Subject, stage: Stage, package: str | None) -> Callable[.
     if stage is Stage.EAGER:
         return subject.model
     if stage.backend is not None:
-        return torch.compile(subject.model, backend=stage.backend)  # type: ignore[no-any-return, unused-ignore]
+        compiled: Callable[..., object] = torch.compile(subject.model, backend=stage.backend)
+        return compiled
     if stage is Stage.PACKAGE and package is not None:
-        return torch._inductor.aoti_load_package(package)
+        loaded: Callable[..., object] = torch._inductor.aoti_load_package(package)
+        return loaded
     program = subject.program or torch.export.export(subject.model, subject.args, subject.kwargs)  # type: ignore[arg-type, unused-ignore]
     folder = tempfile.mkdtemp()
-    return torch._inductor.aoti_load_package(
-        torch._inductor.aoti_compile_and_package(program, package_path=os.path.join(folder, "fresh.pt2"))
-    )
+    made = torch._inductor.aoti_compile_and_package(program, package_path=os.path.join(folder, "fresh.pt2"))
+    fresh: Callable[..., object] = torch._inductor.aoti_load_package(made)
+    return fresh
 
 
 def _run(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:

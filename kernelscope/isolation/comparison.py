@@ -30,7 +30,7 @@ def differences(found: Sequence[object], expected: Sequence[object]) -> list[dic
     ]
 
 
-def _difference(index: int, found: object, expected: object) -> dict[str, Any] | None:
+def _difference(index: int, found: Any, expected: Any) -> dict[str, Any] | None:  # noqa: ANN401  whatever a model gives
     if not isinstance(found, torch.Tensor) or not isinstance(expected, torch.Tensor):
         same = type(found) is type(expected) and found == expected
         return None if same else _entry(index, "value", type(found).__name__, f"{found!r}, expected {expected!r}"[:200])
