@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 
 from kernelscope.audit.evaluation import Use
 from kernelscope.audit.evidence import range_tree
+from kernelscope.audit.float_notes import float_notes
+from kernelscope.audit.identity import finding_id
 from kernelscope.audit.kernel_text import KernelText, through_shapes
 from kernelscope.audit.launch_analysis import LaunchAnalysis, Violation
 from kernelscope.audit.results import (
@@ -24,11 +25,9 @@ from kernelscope.triton_source.index_program import (
     Argument,
     Cast,
     LoopCounter,
-    Node,
     Span,
     UnknownReason,
 )
-from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import ScalarType
 
 _CODE_OF_USE = {Use.ADDRESS: "KS101", Use.VALUE: "KS103", Use.LOOP: "KS202", Use.CONDITION: "KS203", Use.MASK: "KS201"}
@@ -57,7 +56,7 @@ def findings_of(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis
         unsafe = [one for one in unsafe if one.analysis.launch.index in certain]
         findings.append(_unsafe(kernel, text, unsafe, group) if unsafe else _unknown(kernel, text, group))
     findings.extend(_structural(kernel, text, analyses))
-    findings.extend(_float_notes(kernel, text, analyses))
+    findings.extend(float_notes(kernel, text, analyses))
     ordered = sorted(findings, key=lambda f: (_severity(f), f.location.line, f.location.column, f.code))
     return tuple(_with_own_ids(ordered))
 
@@ -370,52 +369,3 @@ def _symbols(analysis: LaunchAnalysis) -> list[_SymbolRange]:
 class _SymbolRange:
     name: str
     minimum: int
-
-
-# -- notes ----------------------------------------------------------------------------------------------------------
-
-
-def _float_notes(kernel: str, text: KernelText, analyses: Sequence[LaunchAnalysis]) -> list[Finding]:
-    notes: dict[str, Finding] = {}
-    for analysis in analyses:
-        for node, _ in analysis.collected.float_indices:
-            conversion = _integer_made_float(node)
-            if conversion is None:
-                continue
-            location = text.location(conversion.span)
-            expression = text.slice(conversion.span)
-            identity = finding_id(kernel, "KS401", expression, location.text)
-            exact_bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(conversion.type.name, 24)
-            notes[identity] = Note(
-                identity, "KS401", location, expression,
-                f"index arithmetic through {conversion.type.name} is exact only up to 2**{exact_bits}; eager mode computes "
-                "the same",
-                tuple(sorted({a.launch.index for a in analyses})),
-            )  # fmt: skip
-    return list(notes.values())
-
-
-def _made_float(node: Cast) -> bool:
-    source, target = node.operand.type, node.type
-    if not isinstance(source, ScalarType) or not isinstance(target, ScalarType):
-        return False
-    return source.is_integer and not target.is_integer and target.bits < 64
-
-
-def _integer_made_float(node: Node, depth: int = 0) -> Cast | None:
-    """The conversion of an integer to a float below a float-to-integer conversion."""
-    if depth > 60:
-        return None
-    if isinstance(node, Cast) and _made_float(node):
-        return node
-    for child in operands(node):
-        found = _integer_made_float(child, depth + 1)
-        if found is not None:
-            return found
-    return None
-
-
-def finding_id(kernel: str, code: str, expression: str, line: str) -> str:
-    """A stable identity: the same kernel text and expression give the same id, whatever the line number."""
-    digest = sha256(f"{kernel}\0{code}\0{expression}\0{line.strip()}".encode()).hexdigest()
-    return f"{code}-{digest[:10]}"

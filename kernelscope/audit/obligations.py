@@ -18,6 +18,7 @@ from kernelscope.audit.evaluation import (
     operand_coordinates,
 )
 from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.index_nodes import IndexNodes, observes
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE
 from kernelscope.triton_source.index_program import (
@@ -25,29 +26,23 @@ from kernelscope.triton_source.index_program import (
     Absolute,
     Access,
     AccessKind,
-    Arange,
     Argument,
     Assertion,
     Binary,
     Broadcast,
-    Carried,
     Cast,
-    Constant,
     ExpandDims,
     IndexProgram,
     Invert,
     Loop,
-    LoopCounter,
     Negate,
     Node,
-    NumPrograms,
     Opaque,
     Permute,
-    ProgramId,
     Where,
 )
 from kernelscope.triton_source.operands import operands
-from kernelscope.triton_source.scalar_types import PointerType, ScalarType
+from kernelscope.triton_source.scalar_types import PointerType
 
 _MOST_CASES = 24
 
@@ -87,7 +82,7 @@ class Collector:
         self._sizes: dict[int, int] = {}
         self._kept: list[Evaluator] = []
         self._cases = 0
-        self._pure: dict[int, bool] = {}
+        self._nodes = IndexNodes()
         self._valued: set[tuple[int, Coordinates, int]] = set()
 
     def collect(self) -> Collected:
@@ -310,12 +305,12 @@ class Collector:
         self._valued.add(key)
         match node:
             case Cast(operand):
-                if self._is_index(operand) and self._observes(node):
+                if self._nodes.is_index(operand) and observes(node):
                     evaluator.observe(operand, coordinates, node)
                 else:
                     self._stored(evaluator, operand, coordinates, access)
             case Binary(operator, left, right):
-                if operator in COMPARISONS and self._is_index(left) and self._is_index(right):
+                if operator in COMPARISONS and self._nodes.is_index(left) and self._nodes.is_index(right):
                     conditions.observe(evaluator, node, coordinates)
                 else:
                     self._stored(evaluator, left, coordinates, access)
@@ -323,7 +318,7 @@ class Collector:
             case Where(condition, if_true, if_false):
                 self._stored(evaluator, condition, coordinates, access)
                 for branch, truth in ((if_true, True), (if_false, False)):
-                    if self._holds_index(branch):
+                    if self._nodes.holds_index(branch):
                         self._stored_under(evaluator, condition, truth, branch, coordinates, access)
             case ExpandDims() | Broadcast() | Permute():
                 self._stored(evaluator, node.operand, operand_coordinates(node, coordinates), access)
@@ -331,7 +326,7 @@ class Collector:
                 self._stored(evaluator, operand, coordinates, access)
             case Opaque():
                 for operand in node.operands:
-                    if self._holds_index(operand):
+                    if self._nodes.holds_index(operand):
                         self._stored(evaluator, operand, evaluator.lane_coordinates(operand.shape), access)
             case _:
                 pass
@@ -348,55 +343,6 @@ class Collector:
             live.use = Use.VALUE
             self._stored(live, branch, coordinates, access)
             self._drain(live, access)
-
-    def _observes(self, node: Cast) -> bool:
-        target, source = node.type, node.operand.type
-        if not isinstance(target, ScalarType) or not isinstance(source, ScalarType) or not source.is_integer:
-            return False
-        return not target.is_integer or target.bits > source.bits
-
-    def _is_index(self, node: Node) -> bool:
-        """Made of program ids, lanes, loop counters and sizes only, with at least one operation or size."""
-        known = self._pure.get(id(node))
-        if known is None:
-            known = self._compute_is_index(node)
-            self._pure[id(node)] = known
-        return known
-
-    def _compute_is_index(self, node: Node) -> bool:
-        match node:
-            case Constant(value):
-                return isinstance(value, int)
-            case Argument() | ProgramId() | NumPrograms() | Arange() | LoopCounter():
-                return isinstance(node.type, ScalarType) and node.type.is_integer
-            case Binary(_, left, right):
-                return node.type.is_integer and self._is_index(left) and self._is_index(right)
-            case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
-                return isinstance(node.type, ScalarType) and node.type.is_integer and self._is_index(node.operand)
-            case Where(condition, if_true, if_false):
-                return all(self._is_index(n) for n in (condition, if_true, if_false))
-            case Carried(_, _, initial, step):
-                return isinstance(node.type, ScalarType) and self._is_index(initial) and self._is_index(step)
-            case _:
-                return False
-
-    def _holds_index(self, node: Node, depth: int = 0) -> bool:
-        """Does an index-derived integer occur below this node of a stored value?"""
-        if depth > 200 or isinstance(node, Constant):
-            return depth > 200
-        if self._is_index(node):
-            return True
-        match node:
-            case Binary(_, left, right):
-                return self._holds_index(left, depth + 1) or self._holds_index(right, depth + 1)
-            case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
-                return self._holds_index(node.operand, depth + 1)
-            case Where(condition, if_true, if_false):
-                return any(self._holds_index(n, depth + 1) for n in (condition, if_true, if_false))
-            case Opaque():
-                return any(self._holds_index(n, depth + 1) for n in node.operands)
-            case _:
-                return False
 
     # -- loops and branches -----------------------------------------------------------------------------------------
 

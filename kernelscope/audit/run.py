@@ -9,7 +9,8 @@ from pathlib import Path
 from kernelscope.artifact import open_artifact
 from kernelscope.artifact.contents import Artifact, Damage, Model, SourceFile, SourceRole
 from kernelscope.audit.evidence import proof_of
-from kernelscope.audit.findings import finding_id, findings_of, unknown_at
+from kernelscope.audit.findings import findings_of, unknown_at
+from kernelscope.audit.identity import finding_id
 from kernelscope.audit.kernel_text import KernelText
 from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable, Unreadable
 from kernelscope.audit.launch_analysis import LaunchAnalyser, LaunchAnalysis, full_ranges

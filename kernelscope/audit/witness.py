@@ -7,16 +7,15 @@ fails there is no witness, which proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 
-from kernelscope.audit import conditions
+from kernelscope.audit.candidate_points import CandidatePoints
 from kernelscope.audit.claims import RequirementClaims
-from kernelscope.audit.evaluation import Evaluator, NeedsCase, Use
+from kernelscope.audit.evaluation import Evaluator, Use
 from kernelscope.audit.fault import faulty_operation, is_live
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
-from kernelscope.audit.index_targets import index_targets, linear_part
 from kernelscope.audit.obligations import Requirement
 from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator, Undefined
 from kernelscope.audit.results import Consequence
@@ -65,6 +64,7 @@ class WitnessSearch:
         self.space: Space = claims.claims[0].space if claims.rule and claims.claims else requirement.obligation.space
         self.space.set_box({n: (v, v) for n, v in sizes.items()})
         model.space.set_box({n: (v, v) for n, v in sizes.items()})
+        self.points = CandidatePoints(requirement, self.evaluator, self.space)
         self.grid = tuple(self._number(g) for g in model.grid)
         self.arguments = {name: self._number(p) for name, p in model.arguments.items() if model.is_known(p)}
         self._defaults: dict[int, int] | None = None
@@ -92,7 +92,7 @@ class WitnessSearch:
             return None
         if self.requirement.loop is not None:
             return self._loop_failure()
-        for values in islice(self._candidates(), _MOST_CANDIDATES):
+        for values in islice(self.points.candidates(), _MOST_CANDIDATES):
             for trial in (values, self._clamped(values)):
                 if trial is not None and self.failure(trial) is not None:
                     return self.failure(self._smallest(trial))
@@ -159,129 +159,6 @@ class WitnessSearch:
         lanes: tuple[int, ...] = ()
         wrapped = obligation.type.wrap(exact)
         return Failure((0, 0, 0), lanes, {}, {}, exact, wrapped, obligation.node, Consequence.ENDLESS_LOOP)
-
-    def _atoms(self) -> dict[int, tuple[int, int]]:
-        """The free atoms (program ids, iterations, lanes, loaded values) with their numeric ranges here."""
-        evaluator = self.evaluator
-        numbers = [
-            *evaluator.program_atoms.values(), *evaluator.loop_atoms.values(), *evaluator.lane_atoms.values(),
-            *evaluator.loaded_atoms,
-        ]  # fmt: skip
-        return {n: self.space.range_of_atom(n) for n in numbers}
-
-    def _candidates(self) -> Iterator[dict[int, int]]:
-        ranges = {n: r for n, r in self._atoms().items() if r[0] <= r[1]}
-        if len(ranges) < len(self._atoms()):
-            return
-        bases = self._bases(ranges)
-        in_bases = {n for base, _ in bases for n in base.atoms()}
-        loose = [n for n in ranges if n not in in_bases]
-        choices: list[list[dict[int, int]]] = []
-        for base, targets in bases:
-            choices.append([self._decoded(base, t, ranges) for t in targets])
-        for number in loose:
-            low, high = ranges[number]
-            options = dict.fromkeys(v for v in (high, low) if abs(v) < UNBOUNDED)
-            choices.append([{number: v} for v in options] or [{number: 0}])
-        for combination in product(*choices):
-            values: dict[int, int] = {}
-            for part in combination:
-                values.update(part)
-            yield values
-
-    def _bases(self, ranges: Mapping[int, tuple[int, int]]) -> list[tuple[Polynomial, list[int]]]:
-        """Linear index expressions over free atoms, each with values worth trying (largest live index first)."""
-        found: dict[Polynomial, set[int]] = {}
-        limits: dict[Polynomial, set[tuple[int, int]]] = {}
-        self._collect_bases(self.requirement.obligation.exact, ranges, found, limits, (1,))
-        for polynomial in self._mask_polynomials():
-            self._collect_bases(polynomial, ranges, found, limits, (1,))
-        ordered = sorted(found, key=lambda b: (-len(b.atoms()), sorted(b.atoms())))
-        taken: set[int] = set()
-        result: list[tuple[Polynomial, list[int]]] = []
-        for base in ordered:
-            if base.atoms() & taken:
-                continue
-            taken |= base.atoms()
-            top = self._top(base, ranges)
-            if top is not None and top >= 0:
-                targets = index_targets(top, sorted(found[base]), sorted(limits.get(base, ())))
-                result.append((base, [*targets, *(t for t in self._wrapping(base) if t <= top and t not in targets)]))
-        return result
-
-    def _wrapping(self, base: Polynomial) -> tuple[int, ...]:
-        """Where the observed value just leaves its type, and where it has come round to 0: a mask may hold only there."""
-        obligation = self.requirement.obligation
-        rest = self._at_sizes(obligation.exact) - base
-        offset = rest.constant_value
-        if not isinstance(offset, int):
-            return ()
-        first, round_ = obligation.type.maximum + 1 - offset, (1 << obligation.type.bits) - offset
-        return tuple(t for t in (first, round_, round_ - 1, 2 * round_) if t > 0)
-
-    def _at_sizes(self, polynomial: Polynomial) -> Polynomial:
-        """The polynomial with the sizes' values in it."""
-        for number in polynomial.atoms():
-            if self.space.atoms[number].of_sizes:
-                low, high = self.space.range_of_atom(number)
-                if low == high:
-                    polynomial = polynomial.substitute(number, Polynomial.constant(low))
-        return polynomial
-
-    def _top(self, base: Polynomial, ranges: Mapping[int, tuple[int, int]]) -> int | None:
-        numeric = int(self.space.range_of(base)[1])
-        bounds = [self.space.maximum(b) for b in self.space.upper_bounds(base)]
-        top = min([numeric, *bounds])
-        return top if top < UNBOUNDED else None
-
-    def _mask_polynomials(self) -> list[Polynomial]:
-        access = self.requirement.access
-        if access is None or access.mask is None:
-            return []
-        coordinates = self.evaluator.lane_coordinates(access.mask.shape)
-        result: list[Polynomial] = []
-        for literal in conditions.literals(access.mask, coordinates):
-            try:
-                parts = conditions.margins(self.evaluator, literal)
-            except NeedsCase:
-                continue
-            result.extend(parts or ())
-        return result
-
-    def _collect_bases(
-        self, polynomial: Polynomial, ranges: Mapping[int, tuple[int, int]], found: dict[Polynomial, set[int]],
-        limits: dict[Polynomial, set[tuple[int, int]]], periods: tuple[int, ...],
-    ) -> None:  # fmt: skip
-        for monomial in polynomial.terms:
-            inner = [n for n in monomial if not self.space.atoms[n].of_sizes]
-            for n in inner:
-                atom = self.space.atoms[n]
-                for pair in (atom.quotient, atom.remainder):
-                    if pair is not None:
-                        divisor = max(1, int(self.space.range_of(pair[1])[1]))
-                        if pair is atom.remainder:
-                            limits.setdefault(linear_part(pair[0], self.space, ranges), set()).add(
-                                (divisor, int(self.space.range_of_atom(n)[1]))
-                            )
-                        self._collect_bases(
-                            pair[0], ranges, found, limits, tuple(dict.fromkeys((*periods, *(p * divisor for p in periods))))
-                        )
-                for part in (atom.extremes or ())[:2]:
-                    self._collect_bases(part, ranges, found, limits, periods)
-        base = linear_part(polynomial, self.space, ranges)
-        if base.terms:
-            found.setdefault(base, set()).update(p for p in periods if p > 1)
-
-    def _decoded(self, base: Polynomial, target: int, ranges: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-        """Atom values whose weighted sum comes as near to `target` from below as their ranges allow."""
-        values: dict[int, int] = {}
-        rest = target
-        for (number,), weight in sorted(base.terms.items(), key=lambda item: -item[1]):
-            low, high = ranges[number]
-            value = max(low, min(high, rest // int(weight)))
-            values[number] = value
-            rest -= value * int(weight)
-        return values
 
     def _smallest(self, values: dict[int, int]) -> dict[int, int]:
         """The failing point made smaller one coordinate at a time."""
