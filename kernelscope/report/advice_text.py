@@ -22,7 +22,8 @@ from kernelscope.advice.options import (
     TradeOff,
 )
 from kernelscope.audit.results import Verdict
-from kernelscope.report.answer import answers_of, named
+from kernelscope.report.answer import named
+from kernelscope.report.answer_line import answer_lines
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.layout import Unbroken, bullet, heading, indented, labelled, paragraph
 from kernelscope.report.quantities import counted, listed, sizes_text
@@ -37,12 +38,7 @@ def advice_text(advice: Advice, style: TextStyle) -> str:
 
 
 def _parts(advice: Advice) -> Iterator[RenderableType]:
-    for artifact in advice.audit.artifacts:
-        for answer in answers_of(artifact):
-            word = "unsafe" if answer.verdict == "UNREADABLE" else answer.verdict.lower()
-            yield Text.assemble(
-                (answer.verdict, word), "  ", (answer.subject, "name"), f": {answer.sentence}", overflow="fold"
-            )
+    yield from answer_lines(advice.audit)
     for model in advice.models:
         yield Text("")
         if len(advice.models) > 1:

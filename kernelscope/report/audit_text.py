@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kernelscope.audit.results import ArtifactResult, AuditResult, ModelResult, Note, UnknownFinding, Verdict
 from kernelscope.report.answer import Answer, answers_of
+from kernelscope.report.answer_line import answer_line
 from kernelscope.report.assumptions_text import assumption_lines
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.finding_text import (
@@ -27,7 +28,6 @@ from kernelscope.report.totals import totals_of
 _MAX_FULL = 5
 _MAX_FINDINGS = 3
 _MAX_BRIEF = 12
-_ANSWER_STYLE = {"UNSAFE": "unsafe", "UNKNOWN": "unknown", "SAFE": "safe", "UNREADABLE": "unsafe"}
 
 TitleOf = Callable[[str], str]
 
@@ -61,9 +61,7 @@ def _subject(artifact: ArtifactResult, model: ModelResult) -> str:
 
 
 def _answer(answer: Answer) -> Iterator[RenderableType]:
-    yield Text.assemble(
-        (answer.verdict, _ANSWER_STYLE[answer.verdict]), f"  {answer.subject}: {answer.sentence}", overflow="fold"
-    )
+    yield answer_line(answer)
     yield from (paragraph(line) for line in answer.more)
 
 

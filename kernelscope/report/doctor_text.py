@@ -10,7 +10,7 @@ from rich.text import Text
 from kernelscope.advice.doctor import Examination, ModelFacts, PackageFacts
 from kernelscope.advice.environment import Environment
 from kernelscope.artifact.contents import ArtifactKind
-from kernelscope.report.answer import answers_of
+from kernelscope.report.answer_line import answer_lines
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.layout import bullet, heading, labelled
 from kernelscope.report.quantities import counted, listed
@@ -36,12 +36,7 @@ def _parts(examination: Examination) -> Iterator[RenderableType]:
 
 
 def _package(package: PackageFacts) -> Iterator[RenderableType]:
-    for artifact in package.audit.artifacts:
-        for answer in answers_of(artifact):
-            word = "unsafe" if answer.verdict == "UNREADABLE" else answer.verdict.lower()
-            yield Text.assemble(
-                (answer.verdict, word), "  ", (answer.subject, "name"), f": {answer.sentence}", overflow="fold"
-            )
+    yield from answer_lines(package.audit)
     yield Text("")
     yield heading("Is it this bug?")
     for question in package.questions:
