@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     metavar="CODE[:KERNEL]",
     help="Findings that do not fail: KS302:triton_red_*.",
 )
+@click.option("--patchable", is_flag=True, help="With --format json: look whether a patch settles each finding.")
 @settings_option
 @click.option("--strict", is_flag=True, help="Exit with 1 for something unknown, too.")
 @click.option(
@@ -67,6 +68,7 @@ def command(
     context: click.Context, paths: tuple[str, ...], ranges: tuple[SizeRange, ...], device_memory: int | None,
     launch_file: str | None, form: str, output: str | None, baseline: str | None, write_baseline: str | None,
     reason: str | None, suppressions: tuple[str, ...], strict: bool, jobs: int,
+    patchable: bool,
 ) -> int:  # fmt: skip
     """Prove or refute that every kernel in PATH is right at every size."""
     once((name for name, _, _ in ranges), "--range")
@@ -98,7 +100,12 @@ def command(
     gated = gate(result, known, suppressed)
     if write_baseline is not None and reason is not None:
         gated = _accept(gated, known, write_baseline, reason, suppressed)
-    return _report_audit(gated, form, output, strict)
+    found: frozenset[str] | None = None
+    if patchable and form == "json":
+        from kernelscope.patching.availability import patchable_findings
+
+        found = patchable_findings(result, device_memory)
+    return _report_audit(gated, form, output, strict, found)
 
 
 def _accept(
@@ -124,12 +131,14 @@ def _refuse_unknown_names(result: AuditResult, names: Sequence[str]) -> None:
             raise click.UsageError(f"--range: no size is called {name}; the sizes are {sizes}")
 
 
-def _report_audit(gated: GatedAudit, form: str, output: str | None, strict: bool) -> int:
+def _report_audit(
+    gated: GatedAudit, form: str, output: str | None, strict: bool, patchable: frozenset[str] | None
+) -> int:
     from kernelscope.audit.results import Verdict
 
     errors = [artifact.error for artifact in gated.audit.artifacts if artifact.error is not None]
     if form != "text" or len(errors) < len(gated.audit.artifacts):
-        write(_text(gated, form, output), output)
+        write(_text(gated, form, output, patchable), output)
     for error in errors:
         complain(error)
     if errors:
@@ -137,13 +146,13 @@ def _report_audit(gated: GatedAudit, form: str, output: str | None, strict: bool
     return UNSAFE if gated.verdict is Verdict.UNSAFE or (strict and gated.verdict is Verdict.UNKNOWN) else OK
 
 
-def _text(gated: GatedAudit, form: str, output: str | None) -> str:
+def _text(gated: GatedAudit, form: str, output: str | None, patchable: frozenset[str] | None) -> str:
     from kernelscope.report.titles import title_of
 
     if form == "json":
         from kernelscope.report.json_report import audit_json
 
-        return audit_json(gated, command_line())
+        return audit_json(gated, command_line(), patchable)
     if form == "sarif":
         from kernelscope.report.sarif import sarif_text
 

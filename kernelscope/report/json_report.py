@@ -31,15 +31,16 @@ SCHEMA = 1
 Json = Mapping[str, object]
 
 
-def audit_json(gated: GatedAudit, command: Sequence[str]) -> str:
-    """An audit's result as JSON text; `command` is how the program was called. `gate` is there when one was given."""
+def audit_json(gated: GatedAudit, command: Sequence[str], patchable: frozenset[str] | None = None) -> str:
+    """An audit's result as JSON text; `command` is how the program was called. `gate` is there when one was given.
+    `patchable`: ids of the findings that a patch settles (None: not looked for)."""
     result = gated.audit
     document = {
         "schema": SCHEMA,
         "tool": _tool(command),
         "assumptions": _assumptions(result.assumptions),
         "totals": totals_of(result).by_word(),
-        "artifacts": [_artifact(artifact) for artifact in result.artifacts],
+        "artifacts": [_artifact(artifact, patchable) for artifact in result.artifacts],
     }
     return _dump({**document, "gate": _gate(gated)} if gated.is_gated else document)
 
@@ -88,24 +89,24 @@ def _assumptions(assumptions: Assumptions) -> Json:
     }
 
 
-def _artifact(artifact: ArtifactResult) -> Json:
+def _artifact(artifact: ArtifactResult, patchable: frozenset[str] | None) -> Json:
     return {
         "path": artifact.path,
         "verdict": artifact.verdict.word,
         "error": artifact.error,
-        "models": [_model(model) for model in artifact.models],
+        "models": [_model(model, patchable) for model in artifact.models],
     }
 
 
-def _model(model: ModelResult) -> Json:
+def _model(model: ModelResult, patchable: frozenset[str] | None) -> Json:
     return {
         "name": model.name,
         "verdict": model.verdict.word,
         "device": model.device,
         "symbols": {symbol.name: _symbol(symbol) for symbol in model.symbols},
         "largest_safe": dict(model.largest_safe),
-        "kernels": [_kernel(kernel) for kernel in model.kernels],
-        "findings": _findings(model.findings),
+        "kernels": [_kernel(kernel, patchable) for kernel in model.kernels],
+        "findings": _findings(model.findings, patchable),
         "notes": list(model.notes),
     }
 
@@ -121,13 +122,13 @@ def _symbol(symbol: Symbol) -> Json:
     }
 
 
-def _kernel(kernel: KernelResult) -> Json:
+def _kernel(kernel: KernelResult, patchable: frozenset[str] | None) -> Json:
     return {
         "name": kernel.name,
         "verdict": kernel.verdict.word,
         "index_width": kernel.index_width,
         "launches": [_launch(launch) for launch in kernel.launches],
-        "findings": _findings(kernel.findings),
+        "findings": _findings(kernel.findings, patchable),
         "proofs": [_proof(proof) for proof in kernel.proofs],
         "notes": [_note(finding) for finding in kernel.findings if isinstance(finding, Note)],
     }
@@ -147,12 +148,12 @@ def _launch(launch: Launch) -> Json:
     }
 
 
-def _findings(findings: Iterable[Finding]) -> list[Json]:
+def _findings(findings: Iterable[Finding], patchable: frozenset[str] | None) -> list[Json]:
     documents: list[Json] = []
     for finding in findings:
         match finding:
             case UnsafeFinding():
-                documents.append(_unsafe(finding))
+                documents.append(_unsafe(finding, patchable))
             case UnknownFinding():
                 documents.append(_unknown(finding))
             case Note():
@@ -160,7 +161,7 @@ def _findings(findings: Iterable[Finding]) -> list[Json]:
     return documents
 
 
-def _unsafe(finding: UnsafeFinding) -> Json:
+def _unsafe(finding: UnsafeFinding, patchable: frozenset[str] | None) -> Json:
     return {
         "id": finding.id,
         "code": finding.code,
@@ -173,7 +174,7 @@ def _unsafe(finding: UnsafeFinding) -> Json:
         "witness": _witness(finding),
         "consequence": finding.consequence.value,
         "smallest_trigger_bytes": finding.smallest_trigger_bytes,
-        "patch": "none",
+        "patch": None if patchable is None else "available" if finding.id in patchable else "none",
         "explanation": finding.explanation,
         "launches": list(finding.launch_indices),
         "tree": None if finding.tree is None else _tree(finding.tree),

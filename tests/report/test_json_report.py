@@ -48,7 +48,10 @@ def test_finding_has_the_keys_of_the_contract() -> None:
     assert finding["witness"]["program_id"] == [524288, 0, 0]
     assert (finding["witness"]["exact"], finding["witness"]["wrapped"]) == (2147483648, -2147483648)
     assert (finding["consequence"], finding["smallest_trigger_bytes"]) == ("out-of-bounds access", 8589950976)
-    assert finding["patch"] == "none"
+    assert finding["patch"] is None  # not looked for
+    for ids, word in ((frozenset(), "none"), (frozenset({finding["id"]}), "available")):
+        told = json.loads(audit_json(gate(results.layernorm()), COMMAND, ids))
+        assert told["artifacts"][0]["models"][0]["kernels"][0]["findings"][0]["patch"] == word
 
 
 def test_notes_are_no_findings() -> None:
