@@ -59,8 +59,12 @@ class ProgramChoice:
     rule: str | None = None
 
 
+#: Programs that are kept for launches of the same kernel, which follow each other.
+_REMEMBERED = 64
+
+
 class KernelReader:
-    """Builds index programs, remembering those already built."""
+    """Builds index programs, remembering the last ones built."""
 
     def __init__(self, binaries: Binaries) -> None:
         self._binaries = binaries
@@ -132,6 +136,8 @@ class KernelReader:
             tuple(sorted((n, repr(v)) for n, v in constexprs.items())),
         )  # fmt: skip
         if key not in self._built:
+            if len(self._built) >= _REMEMBERED:
+                self._built.clear()
             self._built[key] = build_index_program(kernel.declaration, types, constexprs)
         return self._built[key]
 
