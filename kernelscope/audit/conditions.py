@@ -92,9 +92,11 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
                 return
             evaluator.observe(left, coordinates, node)
             evaluator.observe(right, coordinates, node)
-        case Binary(_, left, right) if node.type.bits == 1:
+        case Binary(operator, left, right) if node.type.bits == 1:
             observe(evaluator, left, coordinates)
             observe(evaluator, right, coordinates)
+            if operator in (BinaryOperator.ADD, BinaryOperator.SUBTRACT):  # true + true is false in one bit
+                evaluator.observe(node, coordinates, node)
         case Invert(operand) if node.type.bits == 1:
             observe(evaluator, operand, coordinates)
         case ExpandDims() | Broadcast() | Permute():
@@ -111,6 +113,8 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
         case Where(condition, if_true, if_false):
             for part in (condition, if_true, if_false):
                 observe(evaluator, part, coordinates)
+        case Opaque():
+            evaluator.leave(node)
         case _:
             pass
 

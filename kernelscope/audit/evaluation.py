@@ -142,6 +142,10 @@ class Evaluator:
                 Obligation(node, None, difference, type_, self.use, self.space, coordinates, (-reach, reach))
             )
 
+    def leave(self, node: Opaque) -> None:
+        """Note that a condition is read that is not followed."""
+        self.not_followed.append(NotFollowed(node, node.reason, node.detail))
+
     def pointer(self, node: Node, coordinates: Coordinates) -> tuple[Argument | None, Polynomial, tuple[Node, ...]]:
         """Base argument (None: not known) and exact offset in elements of a pointer, with the offset nodes added."""
         match node:
