@@ -22,6 +22,7 @@ from kernelscope.triton_source.index_program import (
     Opaque,
     Permute,
     Reduce,
+    UnknownReason,
     Where,
 )
 from kernelscope.triton_source.scalar_types import ScalarType
@@ -108,13 +109,15 @@ def observe(evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
                 observe(evaluator, operand, coordinates)
         case Cast(operand):
             observe_inside(evaluator, operand, coordinates)
-        case Opaque() | Reduce():
+        case Reduce():
             below(evaluator, node, coordinates)
+        case Opaque():
+            below(evaluator, node, coordinates)
+            if node.reason is UnknownReason.NOT_MODELLED:
+                evaluator.leave(node)
         case Where(condition, if_true, if_false):
             for part in (condition, if_true, if_false):
                 observe(evaluator, part, coordinates)
-        case Opaque():
-            evaluator.leave(node)
         case _:
             pass
 
