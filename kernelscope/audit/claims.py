@@ -68,7 +68,7 @@ def _product_fits(space: Space, exact: Polynomial, minimum: int, maximum: int) -
         if space.atoms[number].of_sizes or len(parts) != 2 or len(parts[1].terms) < 2:
             continue
         other = exact.rational_quotient(parts[1])
-        if other is not None:
+        if other is not None and other.is_integral:
             first, second = _tight_range(space, parts[1]), _tight_range(space, other)
             corners = [a * b for a in first for b in second]
             return minimum <= min(corners) and max(corners) <= maximum

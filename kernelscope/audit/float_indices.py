@@ -137,10 +137,10 @@ def _combined(e: Evaluator, operator: BinaryOperator, first: _Ratio, second: _Ra
 
 def _cancelled(numerator: Polynomial, denominator: Polynomial, exact: bool) -> _Ratio:
     quotient = numerator.rational_quotient(denominator)
-    if quotient is not None:
+    if quotient is not None and quotient.is_integral:
         return _Ratio(quotient, ONE, exact)
     inverse = denominator.rational_quotient(numerator) if numerator.terms else None
-    if inverse is not None:
+    if inverse is not None and inverse.is_integral:
         return _Ratio(ONE, inverse, exact)
     return _Ratio(numerator, denominator, exact)
 

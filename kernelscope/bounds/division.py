@@ -99,7 +99,7 @@ class Division:
         whole, rest = Polynomial({}), Polynomial({})
         if len(denominator.terms) > 1:
             quotient = numerator.plus(-numerator.constant_term).rational_quotient(denominator)
-            if quotient is not None and all(isinstance(c, int) for c in quotient.terms.values()):
+            if quotient is not None and quotient.is_integral:
                 return quotient, Polynomial.constant(numerator.constant_term)
             return whole, numerator
         for monomial, coefficient in numerator.terms.items():
@@ -137,7 +137,7 @@ class Division:
             bounds = self._dividend_bounds(rest, denominator) if atom.of_sizes else self._space.upper_bounds(rest)[:4]
             if denominator.constant_value is None and not atom.of_sizes:
                 bounds = [*self._unrounded(bounds), *bounds]
-            uppers = (self.divide(bound, denominator) for bound in bounds if _is_integral(bound))
+            uppers = (self.divide(bound, denominator) for bound in bounds if bound.is_integral)
             atom.uppers.extend(upper for upper in uppers if upper is not None)
         result = Polynomial.atom(atom.number)
         self._quotients[key] = result
@@ -150,7 +150,8 @@ class Division:
         if definition is None or definition[2] != "min" or denominator.terms != {tuple(numbers): 1}:
             return
         bounds = [b.plus(1) for b in self._direct_bounds(numerator)]
-        shares = [{q for b in bounds if (q := b.rational_quotient(part)) is not None} for part in definition[:2]]
+        quotients = [[b.rational_quotient(part) for b in bounds] for part in definition[:2]]
+        shares = [{q for q in found if q is not None and q.is_integral} for found in quotients]
         for share in shares[0] & shares[1]:
             atom.uppers.insert(0, share.plus(-1))
 
@@ -202,7 +203,3 @@ def _divide_coefficient(
                 Polynomial({monomial: left}) if left else Polynomial({}),
             )
     return Polynomial({}), Polynomial({monomial: coefficient})  # type: ignore[dict-item]
-
-
-def _is_integral(polynomial: Polynomial) -> bool:
-    return all(isinstance(c, int) for c in polynomial.terms.values())

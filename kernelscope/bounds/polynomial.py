@@ -81,6 +81,11 @@ class Polynomial:
         return self.terms.get(()) if len(self.terms) == 1 else None
 
     @property
+    def is_integral(self) -> bool:
+        """Whether every coefficient is a whole number, so that the value is one at every whole point."""
+        return all(isinstance(coefficient, int) for coefficient in self.terms.values())
+
+    @property
     def constant_term(self) -> Number:
         return self.terms.get((), 0)
 
