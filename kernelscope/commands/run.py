@@ -6,6 +6,7 @@ import click
 
 from kernelscope.commands.options import debug_option
 from kernelscope.commands.statuses import OK
+from kernelscope.errors import KernelscopeError
 
 
 @click.command(
@@ -28,7 +29,24 @@ def command(script: str, arguments: tuple[str, ...]) -> int:
         return 1
     except SystemExit as ended:
         return _status(ended)
+    except KernelscopeError:
+        raise
+    except Exception as error:  # noqa: BLE001  the script's own, shown as Python would
+        _show(error)
+        return 1
     return OK
+
+
+def _show(error: Exception) -> None:
+    """The script's traceback, from the script on."""
+    import traceback
+
+    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    ours = 1 + max((n for n, name in enumerate(frames) if "runpy" in name), default=-1)
+    rest = error.__traceback__
+    for _ in range(ours):
+        rest = rest.tb_next if rest is not None else None
+    click.echo("".join(traceback.format_exception(type(error), error, rest)), err=True, nl=False)
 
 
 def _status(ended: SystemExit) -> int:

@@ -61,7 +61,11 @@ def _from_script(path: str) -> Subject:
 
 
 def _from_program(path: str, sizes: Mapping[str, int]) -> Subject:
-    program = torch.export.load(path)
+    try:
+        program = torch.export.load(path)
+    except Exception as error:  # noqa: BLE001  torch raises whatever it stumbles over
+        first = str(error).strip().splitlines() or [type(error).__name__]
+        raise SubjectError(f"neither a script (.py) nor what torch.export.save wrote ({first[0][:160]})") from None
     if program.example_inputs is None:
         raise SubjectError("the exported program holds no example inputs")
     args, kwargs = program.example_inputs

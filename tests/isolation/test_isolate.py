@@ -111,6 +111,12 @@ def test_a_script_that_gives_no_model_is_one_line(text: str, what: str, tmp_path
     assert what in caught.value.one_line() and "\n" not in caught.value.one_line()
 
 
+def test_a_package_in_place_of_a_program_is_one_line() -> None:
+    with pytest.raises(KernelscopeError) as caught:
+        isolate(str(SCRIPTS.parents[2] / "fixtures" / "cat.small.pt2"))
+    assert "what torch.export.save wrote" in caught.value.one_line() and "\n" not in caught.value.one_line()
+
+
 def test_a_file_that_is_not_there_is_refused() -> None:
     done = CliRunner().invoke(cli.main, ["isolate", "nowhere.py"])
     assert done.exit_code == 2 and done.stderr.count("\n") == 1

@@ -45,6 +45,16 @@ def test_a_script_that_is_not_there_is_one_line() -> None:
 
 
 @pytest.mark.torch
+def test_an_error_of_the_script_is_shown_as_python_shows_it(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("def f():\n    raise ValueError('mine')\n\nf()\n")
+    done = CliRunner().invoke(cli.main, ["run", str(script)])
+    lines = done.stderr.splitlines()
+    assert done.exit_code == 1 and lines[0].startswith("Traceback") and lines[-1] == "ValueError: mine"
+    assert lines[1].strip() == f'File "{script}", line 4, in <module>' and "kernelscope" not in done.stderr
+
+
+@pytest.mark.torch
 @pytest.mark.slow
 @pytest.mark.parametrize(("policy", "kind", "status"), [("error", "unbounded", 1), ("error", "small", 7)])
 def test_a_script_runs_under_the_policy_and_keeps_its_status(
