@@ -112,7 +112,7 @@ def test_the_defect_of_torch_2_8_says_where_it_is_fixed() -> None:
 
 
 def test_the_patches_that_answer_a_defect_exist() -> None:
-    import tomllib
+    from kernelscope.advice.defects import tomllib
 
     table = tomllib.loads((ROOT / "kernelscope" / "advice" / "defects.toml").read_text())["defect"]
     for entry in table:
