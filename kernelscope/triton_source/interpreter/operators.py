@@ -187,6 +187,7 @@ def _scalar_operation(s: State, operator: BinaryOperator, left: Value, right: Va
             s.reject(f"`{operator.value}` does not take {kind.name}")
             return Unknown(f"`{operator.value}` of {kind.name}")
         if operator is Op.SHIFT_LEFT and kind.bits == 1:
+            nodes.binary(s, operator, a, b, kind)  # an operation of the kernel all the same
             return nodes.opaque(s, kind, a.shape, "a shift of conditions", (a, b))
         if operator is Op.SHIFT_RIGHT and shifts_by_sign == is_unsigned(kind):
             return _shift_as_other_sign(s, a, b, kind)
