@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -33,13 +34,14 @@ from kernelscope.cpp_wrapper.producer import producer_of
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.input_signature import InputSignature
 from kernelscope.launches.launch import Symbol
+from kernelscope.paths import StrPath
 
 
 def advise(
-    path: str,
+    path: StrPath,
     *,
     wanted: Mapping[str, int] | None = None,
-    program: str | None = None,
+    program: StrPath | None = None,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
 ) -> Advice:
     """The options for every model of a package.
@@ -47,13 +49,14 @@ def advise(
     `wanted`: the largest value needed of a size, by symbol or input dimension. `program`: what `torch.export.save` wrote
     for the model, for the names of its arguments. `device_memory`: bytes (None: no assumption).
     Raises KernelscopeError for what cannot be read or is no package, and for an unknown name in `wanted`."""
+    path = os.fspath(path)
     artifact = open_artifact(path)
     if artifact.kind not in (ArtifactKind.PACKAGE, ArtifactKind.CPP_WRAPPER):
         raise KernelscopeError(
             f"{artifact.kind.value}s need no advice: torch.compile guards the sizes that it compiled for", where=path,
             try_this="give an AOTInductor package; `kernelscope audit` reads the rest",
         )  # fmt: skip
-    inputs = read_exported_inputs(program) if program is not None else None
+    inputs = read_exported_inputs(os.fspath(program)) if program is not None else None
     facts = {model.name: read_model(model, None) for model in artifact.models}
     result = audit([path], device_memory=device_memory)
     _refuse_unknown_names(path, wanted or {}, facts.values())

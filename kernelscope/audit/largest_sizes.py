@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from kernelscope.artifact import open_artifact
@@ -10,18 +11,20 @@ from kernelscope.audit.run import read_model
 from kernelscope.audit.size_limits import SizeLimits
 from kernelscope.bounds.space import Range
 from kernelscope.errors import KernelscopeError
+from kernelscope.paths import StrPath
 
 
 def largest_safe_sizes(
-    path: str,
+    path: StrPath,
     *,
     fixed: Mapping[str, int] | None = None,
     device_memory: int | None = None,
-    launch_file: str | None = None,
+    launch_file: StrPath | None = None,
 ) -> BoundsResult:
     """The largest safe value of every free symbol, each with the others fixed as given or at their minimum; declared
     upper bounds do not count. Raises KernelscopeError for an unreadable artifact or an unknown name."""
     fixed = dict(fixed or {})
+    path, launch_file = os.fspath(path), None if launch_file is None else os.fspath(launch_file)
     artifact = open_artifact(path)
     largest: dict[str, int | None] = {}
     unknown: dict[str, str] = {}

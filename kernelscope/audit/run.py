@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ from kernelscope.launches.launch import (
     Symbol,
     WrapperFacts,
 )
+from kernelscope.paths import StrPath
 from kernelscope.triton_source.index_program import ProgramId, Span, UnknownReason
 from kernelscope.triton_source.scalar_types import ScalarType
 
@@ -64,30 +66,32 @@ class ModelFacts:
 
 
 def audit(
-    paths: Sequence[str],
+    paths: Sequence[StrPath] | StrPath,
     *,
     ranges: Mapping[str, UserRange] | None = None,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
-    launch_file: str | None = None,
+    launch_file: StrPath | None = None,
     range_origin: BoundOrigin = BoundOrigin.COMMAND_LINE,
     only: frozenset[str] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit artifacts. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones;
+    """Audit artifacts, or one. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones;
     `range_origin` is who gave them, as reports tell. `only`: launchers (a kernel's name where they are called alike) to
     audit; None: all of them.
     `device_memory`: bytes that the tensors of one launch fit into (None: no assumption). Never raises for a damaged
     artifact: it becomes a result with `error`."""
-    settings = _Settings(dict(ranges or {}), device_memory, launch_file, range_origin, only)
-    if jobs > 1 and len(paths) > 1:
-        results = _in_processes(paths, settings, jobs, progress)
+    names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    launches = None if launch_file is None else os.fspath(launch_file)
+    settings = _Settings(dict(ranges or {}), device_memory, launches, range_origin, only)
+    if jobs > 1 and len(names) > 1:
+        results = _in_processes(names, settings, jobs, progress)
     else:
         results = []
-        for number, path in enumerate(paths):
+        for number, path in enumerate(names):
             if progress is not None:
-                progress(number, len(paths), path)
-            results.append(_audit_path(path, settings, progress if len(paths) == 1 else None))
+                progress(number, len(names), path)
+            results.append(_audit_path(path, settings, progress if len(names) == 1 else None))
     bounds = {b for _, used, _ in results for b in used}
     rules = {r for _, _, given in results for r in given}
     ordered = tuple(sorted(bounds, key=lambda b: (b.symbol, b.origin.name, b.minimum or 0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from kernelscope.diffing.results import (
 )
 from kernelscope.diffing.sides import Side, SideKernel, read_side
 from kernelscope.errors import KernelscopeError
+from kernelscope.paths import StrPath
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,8 +40,8 @@ class Representation(Enum):
 
 
 def diff(
-    before: str,
-    after: str,
+    before: StrPath,
+    after: StrPath,
     *,
     representation: Representation = Representation.SOURCE,
     context: int = CONTEXT,
@@ -49,11 +51,11 @@ def diff(
 
     Kernels are matched by name and content. Findings of `before` are told at the hunks that hold their lines. `context`:
     unchanged lines around a change. KernelscopeError for what cannot be read, or for machine code that is not there."""
-    return _compared(read_side(before), read_side(after), representation, context, device_memory, {})
+    return _compared(read_side(os.fspath(before)), read_side(os.fspath(after)), representation, context, device_memory, {})
 
 
 def diff_patched(
-    path: str,
+    path: StrPath,
     *,
     representation: Representation = Representation.SOURCE,
     context: int = CONTEXT,
@@ -64,6 +66,7 @@ def diff_patched(
     from kernelscope.patching import patch
     from kernelscope.patching.report import Patched
 
+    path = os.fspath(path)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / Path(path).name
         report = patch(path, str(output), device_memory=device_memory, progress=progress)

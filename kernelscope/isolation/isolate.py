@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from kernelscope.isolation.results import (
     StageState,
     SuspectKernel,
 )
+from kernelscope.paths import StrPath
 
 DEFAULT_TIME_LIMIT = 300.0
 Progress = Callable[[int, int, str], None]
@@ -28,9 +30,9 @@ _STAGES = (Stage.EAGER, Stage.DYNAMO, Stage.AOT_EAGER, Stage.INDUCTOR)
 
 
 def isolate(
-    path: str,
+    path: StrPath,
     *,
-    package: str | None = None,
+    package: StrPath | None = None,
     sizes: Mapping[str, int] | None = None,
     device: str | None = None,
     time_limit: float = DEFAULT_TIME_LIMIT,
@@ -42,6 +44,7 @@ def isolate(
     `path`: a script with `get_model_and_inputs()`, or what `torch.export.save` wrote; it is executed, as is `package`.
     `package`: the AOTInductor package to try (None: one is compiled). `sizes`: of an exported program's inputs, by symbol
     or `input0[0]`. `time_limit`: seconds a stage. KernelscopeError when eager itself cannot run, or torch is missing."""
+    path, package = os.fspath(path), None if package is None else os.fspath(package)
     for given in (path, *filter(None, [package])):
         if not Path(given).is_file():
             raise KernelscopeError("no such file", where=given, try_this="give a script or an exported program")

@@ -27,13 +27,14 @@ from kernelscope.patching.report import (
 )
 from kernelscope.patching.targets import GRID_CODES, targets_of
 from kernelscope.patching.writing import Plan, Writing, write_package
+from kernelscope.paths import StrPath
 from kernelscope.rewrite.patch_file import load_patches
 from kernelscope.rewrite.rewriting import Strategy
 
 
 def patch(
-    path: str,
-    output: str | None,
+    path: StrPath,
+    output: StrPath | None,
     *,
     strategy: Strategy = Strategy.AUTO,
     only: Sequence[str] = (),
@@ -42,7 +43,7 @@ def patch(
     strict: bool = False,
     any_torch: bool = False,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
-    patch_folders: Sequence[str] = (),
+    patch_folders: Sequence[StrPath] = (),
     jobs: int = 0,
     progress: Progress | None = None,
 ) -> PatchReport:
@@ -51,12 +52,14 @@ def patch(
     `only`: names of kernels. `dry_run`: write nothing. `trust_source`: patch kernels whose source does not give their
     binary. `strict`: write nothing when something stays unsafe. `any_torch`: rebuild a wrapper of another torch. The
     input is only read; `output` appears when it is complete. KernelscopeError for what can't be read or written."""
+    path, output = os.fspath(path), None if output is None else os.fspath(output)
     if output is None and not dry_run:
         raise KernelscopeError("no output", try_this="give -o OUT.pt2, or --dry-run")
     if output is not None and not dry_run and _is_same_file(path, output):
         raise KernelscopeError("is the input, which stays as it is", where=output, try_this="give -o another file")
     run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory)
-    return run.run(patch_folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
+    folders = [os.fspath(folder) for folder in patch_folders]
+    return run.run(folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
 
 
 def _is_same_file(path: str, output: str) -> bool:

@@ -29,6 +29,7 @@ from kernelscope.launches.host_expression import (
     HostType,
 )
 from kernelscope.launches.launch import Launch, ScalarArgument, TensorArgument, WrapperFacts
+from kernelscope.paths import StrPath
 from kernelscope.replay.results import Replay, ReplayedAccess, ReplayState
 from kernelscope.triton_source.scalar_types import PointerType, ScalarType
 
@@ -44,16 +45,17 @@ _GRID_CODES = {
 
 
 def replay(
-    path: str,
+    path: StrPath,
     finding: str,
     *,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
-    launch_file: str | None = None,
+    launch_file: StrPath | None = None,
 ) -> Replay:
     """Runs the program and lane of a finding's witness. Needs triton, torch and numpy; no GPU.
 
     `finding`: its id, as `audit --format json` gives it, or the beginning of one. Buffers are addresses only: nothing of the
     sizes of the witness is allocated. KernelscopeError for an id that there is not, or when triton is missing."""
+    path, launch_file = os.fspath(path), None if launch_file is None else os.fspath(launch_file)
     result = audit([path], device_memory=device_memory, launch_file=launch_file)
     chosen = [(k, f) for k, f in _unsafe(result) if f.id == finding] or [
         (k, f) for k, f in _unsafe(result) if f.id.startswith(finding)
