@@ -347,3 +347,19 @@ def test_the_public_functions_can_be_called_by_the_names_of_their_stages() -> No
 def test_an_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
         kernelscope.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("arguments", [["audit", UNSAFE_PACKAGE], ["diff", UNSAFE_PACKAGE, SAFE_PACKAGE]])
+def test_a_page_of_html_goes_to_the_file_that_is_named(arguments: list[str], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    result = run(*arguments, "--format", "html", "-o", str(page))
+    assert result.exit_code == 1 and result.stdout == ""
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_functions_take_paths_as_pathlib_has_them_and_one_alone() -> None:
+    package = Path(SAFE_PACKAGE)
+    alone = kernelscope.audit(package)
+    assert alone.verdict is Verdict.SAFE
+    assert alone == kernelscope.audit([package]) == kernelscope.audit(SAFE_PACKAGE)
+    assert kernelscope.bounds(package, fixed={"s10": 64}) == kernelscope.bounds(SAFE_PACKAGE, fixed={"s10": 64})

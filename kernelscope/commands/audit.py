@@ -18,7 +18,7 @@ from kernelscope.commands.options import (
 from kernelscope.commands.parameter_types import RangeType, SizeRange, once
 from kernelscope.commands.settings_option import settings_option
 from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE, WRONG
-from kernelscope.commands.writing import command_line, complain, text_style, write
+from kernelscope.commands.writing import command_line, complain, refuse_page_on_terminal, text_style, write
 
 if TYPE_CHECKING:
     from kernelscope.audit.results import AuditResult
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @device_memory_option("288GiB")
 @launch_file_option
-@report_format("text", "json", "sarif", "github")
+@report_format("text", "json", "sarif", "github", "html")
 @output_option
 @click.option("--baseline", metavar="FILE", help="Accepted findings, which do not fail.")
 @click.option("--write-baseline", metavar="FILE", help="Accept what counts now, with --reason.")
@@ -81,6 +81,7 @@ def command(
     from kernelscope.report.output import check_writable
     from kernelscope.report.progress import AuditProgress
 
+    refuse_page_on_terminal(form, output)
     for target in (output, write_baseline):
         if target not in (None, "-"):
             check_writable(str(target))
@@ -161,6 +162,10 @@ def _text(gated: GatedAudit, form: str, output: str | None, patchable: frozenset
         from kernelscope.report.github_annotations import annotations_text
 
         return annotations_text(gated, title_of)
+    if form == "html":
+        from kernelscope.report.html.audit_page import audit_html
+
+        return audit_html(gated, command_line())
     from kernelscope.report.audit_text import audit_text
     from kernelscope.report.gate_text import gate_text
 

@@ -9,7 +9,7 @@ import click
 
 from kernelscope.commands.options import debug_option, device_memory_option, output_option, report_format
 from kernelscope.commands.statuses import OK, UNSAFE
-from kernelscope.commands.writing import command_line, text_style, write
+from kernelscope.commands.writing import command_line, refuse_page_on_terminal, text_style, write
 
 
 @click.command("diff", epilog="Exit status: 0 nothing differs, 1 something differs, 2 wrong usage or unreadable input.")
@@ -21,7 +21,7 @@ from kernelscope.commands.writing import command_line, text_style, write
 @click.option("-U", "--context", type=click.IntRange(min=0, max=1000), default=3, show_default=True, help="Lines around.")
 @click.option("--pager/--no-pager", default=True, help="Page on a terminal, as git does.")
 @device_memory_option("288GiB")
-@report_format("text", "json", "patch")
+@report_format("text", "json", "patch", "html")
 @output_option
 @debug_option
 def command(
@@ -31,6 +31,7 @@ def command(
     """The kernels of A and B compared: matched by name and content, changed tokens marked, findings told."""
     if patched == (after is not None):
         raise click.UsageError("give two artifacts, or one with --patched")
+    refuse_page_on_terminal(form, output)
     from kernelscope.diffing.comparison import Representation, diff, diff_patched
     from kernelscope.report.output import check_writable
     from kernelscope.report.progress import AuditProgress
@@ -54,6 +55,10 @@ def command(
         from kernelscope.report.diff_patch import diff_patch
 
         write(diff_patch(found), output)
+    elif form == "html":
+        from kernelscope.report.html.diff_page import diff_html
+
+        write(diff_html(found, command_line()), output)
     else:
         from kernelscope.report.diff_text import diff_text
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kernelscope.commands.options import debug_option, device_memory_option, report_format
 from kernelscope.commands.parameter_types import STRATEGIES
 from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE
-from kernelscope.commands.writing import command_line, text_style, write
+from kernelscope.commands.writing import command_line, refuse_page_on_terminal, text_style, write
+
+if TYPE_CHECKING:
+    from kernelscope.patching.report import PatchReport
 
 
 @click.command("patch", epilog=EXIT_STATUS)
@@ -23,11 +28,13 @@ from kernelscope.commands.writing import command_line, text_style, write
     help="Patches of your own beside the shipped ones.",
 )  # fmt: skip
 @device_memory_option("288GiB")
-@report_format("text", "json")
+@report_format("text", "json", "html")
+@click.option("--report", metavar="FILE", help="Write the report there instead of to stdout.")
 @debug_option
 def command(
     path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
     trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
+    report: str | None,
 ) -> int:  # fmt: skip
     """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
     from kernelscope.patching import Strategy
@@ -39,18 +46,28 @@ def command(
         raise click.UsageError("nowhere to write: give -o OUT.pt2, or --dry-run")
     if output is not None and not dry_run:
         check_writable(output)
+    refuse_page_on_terminal(form, report)
+    if report not in (None, "-"):
+        check_writable(str(report))
     with AuditProgress() as progress:
-        report = patch_package(
+        result = patch_package(
             path, output, strategy=Strategy(strategy), only=only, dry_run=dry_run, trust_source=trust_source,
             strict=strict, device_memory=device_memory, patch_folders=folders,
             progress=lambda what, done, total: progress(done, total, what),
         )  # fmt: skip
+    write(_text(result, form, report), report)
+    return OK if result.ok else UNSAFE
+
+
+def _text(result: PatchReport, form: str, report: str | None) -> str:
     if form == "json":
         from kernelscope.report.patch_json import patch_json
 
-        write(patch_json(report, command_line()), None)
-    else:
-        from kernelscope.report.patch_text import patch_text
+        return patch_json(result, command_line())
+    if form == "html":
+        from kernelscope.report.html.patch_page import patch_html
 
-        write(patch_text(report, text_style(None)), None)
-    return OK if report.ok else UNSAFE
+        return patch_html(result, command_line())
+    from kernelscope.report.patch_text import patch_text
+
+    return patch_text(result, text_style(report))

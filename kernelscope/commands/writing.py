@@ -30,6 +30,12 @@ def text_style(output: str | None) -> TextStyle:
     return TextStyle.of(sys.stdout) if output in (None, "-") else TextStyle()
 
 
+def refuse_page_on_terminal(form: str, output: str | None) -> None:
+    """A page of HTML is of no use on a terminal."""
+    if form == "html" and output in (None, "-") and sys.stdout.isatty():
+        raise click.UsageError("--format html is a page for a browser: name a file for it, or redirect stdout")
+
+
 def write(text: str, output: str | None) -> None:
     """Write a report to the file `output`, or to stdout for None and `-`."""
     from kernelscope.report.output import write_file, write_stdout

@@ -24,6 +24,7 @@ from kernelscope.report.console import TextStyle, render
 from kernelscope.report.highlighting import highlighted
 from kernelscope.report.layout import Unbroken, bullet, paragraph
 from kernelscope.report.quantities import counted, listed
+from kernelscope.report.side_by_side import paired_lines
 
 _SIGN = {LineKind.SAME: "", LineKind.REMOVED: "unsafe", LineKind.ADDED: "safe"}
 _MARK = {LineKind.SAME: "", LineKind.REMOVED: "bold reverse red", LineKind.ADDED: "bold reverse green"}
@@ -37,7 +38,7 @@ def diff_text(diff: ArtifactDiff, style: TextStyle, side_by_side: bool = False) 
 
 
 def _parts(diff: ArtifactDiff, style: TextStyle, side_by_side: bool) -> Iterator[RenderableType]:
-    yield Text.assemble((diff.before, "name"), " -> ", (diff.after, "name"), f": {_summary(diff)}", overflow="fold")
+    yield Text.assemble((diff.before, "name"), " -> ", (diff.after, "name"), f": {diff_summary(diff)}", overflow="fold")
     yield from (paragraph(note) for note in diff.notes)
     same = [k.before or "" for k in diff.kernels if k.kind is PairKind.SAME]
     for kernel in diff.kernels:
@@ -51,7 +52,8 @@ def _parts(diff: ArtifactDiff, style: TextStyle, side_by_side: bool) -> Iterator
         )
 
 
-def _summary(diff: ArtifactDiff) -> str:
+def diff_summary(diff: ArtifactDiff) -> str:
+    """How many kernels differ, and how."""
     counts = Counter(k.kind for k in diff.kernels)
     parts = [f"{counts[kind]} {kind.value}" for kind in PairKind if counts[kind] and kind is not PairKind.SAME]
     if not parts:
@@ -73,7 +75,7 @@ def _kernel(kernel: KernelDiff, style: TextStyle, side_by_side: bool) -> Iterato
         yield from _text(text, kernel, told, style, side_by_side)
     if kernel.cost is not None:
         yield Text("")
-        yield paragraph(_cost(kernel.cost))
+        yield paragraph(cost_change(kernel.cost))
 
 
 def _text(
@@ -82,27 +84,29 @@ def _text(
     for hunk in text.hunks:
         yield Text("")
         yield from _findings(hunk.findings, kernel, told)
-        yield Text(f"  @@ {text.title} {_range(hunk)} @@", "quiet")
+        yield Text(f"  @@ {text.title} {hunk_range(hunk)} @@", "quiet")
         yield from _side_by_side(hunk, text, style) if side_by_side else _unified(hunk, text, style)
 
 
 def _findings(findings: Sequence[UnsafeFinding], kernel: KernelDiff, told: set[str]) -> Iterator[RenderableType]:
     """What was unsafe, once for each kind, and whether it still is."""
     for finding in findings:
-        reach = finding.tree.maximum if finding.tree is not None and finding.tree.maximum is not None else None
-        what = (
-            f"{finding.code} {finding.expression} could reach {reach}"
-            if reach
-            else f"{finding.code} {finding.expression}"
-        )
-        safe = f"; safe only when {finding.condition}" if finding.condition else ""
-        sentence = f"{what}{safe}"
+        sentence = answered(finding, kernel)
         if sentence not in told:
             told.add(sentence)
-            yield bullet(f"{'settled: ' if kernel.verdict_after is Verdict.SAFE else ''}{sentence}")
+            yield bullet(sentence)
 
 
-def _range(hunk: Hunk) -> str:
+def answered(finding: UnsafeFinding, kernel: KernelDiff) -> str:
+    """`settled: KS101 4096*x0 could reach 38654697472; safe only when 4096*s10 <= 2147483648`."""
+    reach = finding.tree.maximum if finding.tree is not None and finding.tree.maximum is not None else None
+    what = f"{finding.code} {finding.expression}" + (f" could reach {reach}" if reach else "")
+    safe = f"; safe only when {finding.condition}" if finding.condition else ""
+    return f"{'settled: ' if kernel.verdict_after is Verdict.SAFE else ''}{what}{safe}"
+
+
+def hunk_range(hunk: Hunk) -> str:
+    """`-13,7 +13,7`, as a unified diff has it."""
     before = [line.before for line in hunk.lines if line.before is not None]
     after = [line.after for line in hunk.lines if line.after is not None]
     return f"-{_span(before)} +{_span(after)}"
@@ -175,31 +179,9 @@ def _side_by_side(hunk: Hunk, text: TextDiff, style: TextStyle) -> Iterator[Rend
         table.add_column(width=_NUMBER, justify="right", no_wrap=True)
         table.add_column(width=1, no_wrap=True)
         table.add_column(ratio=1, overflow="fold")
-    for left, right in _rows(hunk):
+    for left, right in paired_lines(hunk):
         table.add_row(*_cell(left, text, style, True), *_cell(right, text, style, False))
     yield table
-
-
-def _rows(hunk: Hunk) -> Iterator[tuple[DiffLine | None, DiffLine | None]]:
-    """Removed lines beside the added ones that follow them."""
-    removed: list[DiffLine] = []
-    added: list[DiffLine] = []
-    for line in (*hunk.lines, None):
-        if line is not None and line.kind is LineKind.REMOVED and not added:
-            removed.append(line)
-        elif line is not None and line.kind is LineKind.ADDED:
-            added.append(line)
-        else:
-            for number in range(max(len(removed), len(added))):
-                yield (
-                    (removed[number] if number < len(removed) else None),
-                    (added[number] if number < len(added) else None),
-                )
-            removed, added = [], []
-            if line is not None and line.kind is LineKind.REMOVED:
-                removed.append(line)
-            elif line is not None:
-                yield line, line
 
 
 def _cell(line: DiffLine | None, text: TextDiff, style: TextStyle, before: bool) -> tuple[Text, Text, Text]:
@@ -213,7 +195,8 @@ def _cell(line: DiffLine | None, text: TextDiff, style: TextStyle, before: bool)
 # -- cost -------------------------------------------------------------------------------------------------------------
 
 
-def _cost(cost: CostChange) -> str:
+def cost_change(cost: CostChange) -> str:
+    """What the change cost, on one line."""
     if cost.before is None or cost.after is None:
         return "cost: not measured (cuobjdump and nvdisasm come with triton)"
     pairs = [

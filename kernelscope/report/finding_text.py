@@ -94,7 +94,7 @@ def _place(finding: UnsafeFinding | UnknownFinding, title: str, style: TextStyle
 
 def _facts(finding: UnsafeFinding) -> Iterator[tuple[str, str]]:
     if finding.consequence is not Consequence.DOES_NOT_COMPILE:
-        yield "witness", _witness_text(finding)
+        yield "witness", witness_text(finding)
         if finding.condition:
             yield "safe when", finding.condition
         limits = {name: value for name, value in finding.largest_safe.items() if value is not None}
@@ -103,7 +103,8 @@ def _facts(finding: UnsafeFinding) -> Iterator[tuple[str, str]]:
     yield "more", f"kernelscope explain {finding.code}"
 
 
-def _witness_text(finding: UnsafeFinding) -> str:
+def witness_text(finding: UnsafeFinding) -> str:
+    """The point at which a finding was seen to happen, on one line."""
     witness = finding.witness
     parts = [sizes_text(witness.symbols)] if witness.symbols else []
     if witness.lane:

@@ -44,7 +44,7 @@ def unsafe_folds(kernels: Sequence[KernelResult]) -> list[UnsafeFold]:
     for kernel in kernels:
         findings = _repeated([finding for finding in kernel.findings if isinstance(finding, UnsafeFinding)])
         if findings:
-            key = tuple(_signature(repeated.finding) for repeated in findings)
+            key = tuple(signature(repeated.finding) for repeated in findings)
             groups.setdefault(key, []).append((kernel, findings))
     folds = [
         UnsafeFold(group[0][0], group[0][1], _names(kernel for kernel, _ in group[1:])) for group in groups.values()
@@ -55,23 +55,24 @@ def unsafe_folds(kernels: Sequence[KernelResult]) -> list[UnsafeFold]:
 def _repeated(findings: Sequence[UnsafeFinding]) -> tuple[Repeated, ...]:
     groups: dict[object, list[UnsafeFinding]] = {}
     for finding in findings:
-        groups.setdefault(_signature(finding), []).append(finding)
-    by_trigger = sorted(groups.values(), key=lambda group: _trigger(group[0]))
+        groups.setdefault(signature(finding), []).append(finding)
+    by_trigger = sorted(groups.values(), key=lambda group: trigger(group[0]))
     return tuple(
         Repeated(group[0], tuple(sorted({f.location.line for f in group[1:]} - {group[0].location.line})))
         for group in by_trigger
     )
 
 
-def _signature(finding: UnsafeFinding) -> tuple[object, ...]:
+def signature(finding: UnsafeFinding) -> tuple[object, ...]:
+    """What two findings that are told once have in common."""
     return finding.code, finding.expression, finding.type, finding.condition, finding.consequence
 
 
 def _smallest_trigger(fold: UnsafeFold) -> float:
-    return min(_trigger(repeated.finding) for repeated in fold.findings)
+    return min(trigger(repeated.finding) for repeated in fold.findings)
 
 
-def _trigger(finding: UnsafeFinding) -> float:
+def trigger(finding: UnsafeFinding) -> float:
     """Bytes at the witness; a kernel that fails whatever its tensors comes first."""
     if finding.consequence is Consequence.DOES_NOT_COMPILE:
         return 0

@@ -64,7 +64,8 @@ class SassLexer(RegexLexer):
 
 
 @cache
-def _lexer(language: str) -> Lexer:
+def lexer_of(language: str) -> Lexer:
+    """The lexer of a language: `python` is Triton's, `sass`, or one of pygments' own (`cpp`, `ptx`)."""
     own: dict[str, type[Lexer]] = {"python": TritonLexer, "sass": SassLexer}
     if language in own:
         return own[language](stripnl=False)
@@ -74,6 +75,6 @@ def _lexer(language: str) -> Lexer:
 
 def highlighted(code: str, language: str = "python") -> RichText:
     """One line of code, or several, without a line end at the end."""
-    text = Syntax("", _lexer(language), theme="ansi_dark", background_color="default").highlight(code)
+    text = Syntax("", lexer_of(language), theme="ansi_dark", background_color="default").highlight(code)
     text.rstrip()
     return text

@@ -21,9 +21,9 @@ def safe_table(kernels: Sequence[KernelResult]) -> Table:
     table.add_column("of", no_wrap=True)
     table.add_column("", no_wrap=True, justify="right")
     table.add_column("bound", overflow="fold")
-    ordered = sorted(kernels, key=lambda kernel: -_share(kernel))
+    ordered = sorted(kernels, key=lambda kernel: -share(kernel))
     for kernel in ordered[:_MAX_ROWS]:
-        table.add_row(Text(_shortened(kernel.name)), *_cells(_tightest(kernel)))
+        table.add_row(Text(_shortened(kernel.name)), *_cells(tightest(kernel)))
     if len(ordered) > _MAX_ROWS:
         table.add_row(Text(f"... and {len(ordered) - _MAX_ROWS} more", "quiet"), "", "", "", "")
     return table
@@ -46,12 +46,14 @@ def _shortened(name: str) -> str:
     return f"{name[: _MAX_NAME - tail - 3]}...{name[-tail:]}"
 
 
-def _tightest(kernel: KernelResult) -> Proof | None:
+def tightest(kernel: KernelResult) -> Proof | None:
+    """The proof that comes nearest to its limit."""
     return max(kernel.proofs, key=_proof_share, default=None)
 
 
-def _share(kernel: KernelResult) -> float:
-    proof = _tightest(kernel)
+def share(kernel: KernelResult) -> float:
+    """How much of its limit the kernel's largest index reaches, from 0 to 1."""
+    proof = tightest(kernel)
     return _proof_share(proof) if proof is not None else 0.0
 
 

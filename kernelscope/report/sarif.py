@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from kernelscope import __version__
@@ -18,9 +18,7 @@ from kernelscope.audit.results import (
     UnsafeFinding,
 )
 from kernelscope.gate.gating import Disposition, GatedAudit, GatedFinding
-from kernelscope.launches.expression_text import argument_text
-from kernelscope.launches.host_arithmetic import symbols_of
-from kernelscope.launches.launch import Launch, ScalarArgument
+from kernelscope.report.value_flow import flow_steps
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _FINGERPRINT = "kernelscopeFinding/v1"
@@ -174,52 +172,12 @@ def _location(gated: GatedFinding, location: Location, artifacts: _Artifacts, me
     return document
 
 
-# -- the flow: size, argument, index, access --------------------------------------------------------------------------
-
-
 def _code_flow(
     gated: GatedFinding, finding: UnsafeFinding, model: ModelResult | None, kernel: KernelResult | None,
     artifacts: _Artifacts,
 ) -> Json:  # fmt: skip
-    steps = [*_size_steps(finding, model, kernel), *_argument_steps(finding, kernel), *_index_steps(finding)]
     locations = [
-        {"location": _location(gated, place, artifacts, message), "importance": "essential"} for place, message in steps
+        {"location": _location(gated, step.location, artifacts, step.text), "importance": "essential"}
+        for step in flow_steps(finding, model, kernel)
     ]
     return {"message": {"text": "from the size to the access"}, "threadFlows": [{"locations": locations}]}
-
-
-def _launches(finding: UnsafeFinding, kernel: KernelResult | None) -> list[Launch]:
-    wanted = set(finding.launch_indices)
-    return [launch for launch in kernel.launches if launch.index in wanted] if kernel is not None else []
-
-
-def _at_launch(launch: Launch) -> Location:
-    return Location(launch.position.file, launch.position.line, launch.position.column, launch.position.column, "")
-
-
-def _size_steps(
-    finding: UnsafeFinding, model: ModelResult | None, kernel: KernelResult | None
-) -> Iterable[tuple[Location, str]]:
-    sources = {s.name: s.source for s in model.symbols} if model is not None else {}
-    launches = _launches(finding, kernel)
-    place = _at_launch(launches[0]) if launches else finding.location
-    for name, value in finding.witness.symbols.items():
-        source = f" ({sources[name]})" if name in sources else ""
-        yield place, f"the size {name}{source} is {value}"
-
-
-def _argument_steps(finding: UnsafeFinding, kernel: KernelResult | None) -> Iterable[tuple[Location, str]]:
-    for launch in _launches(finding, kernel)[:1]:
-        for argument in launch.arguments:
-            sizes = symbols_of(argument.value) if isinstance(argument, ScalarArgument) else frozenset()
-            if sizes & set(finding.witness.symbols):
-                yield _at_launch(launch), f"the argument {argument.name} is {argument_text(argument)}"
-
-
-def _index_steps(finding: UnsafeFinding) -> Iterable[tuple[Location, str]]:
-    witness = finding.witness
-    if witness.exact != witness.wrapped:
-        yield finding.location, f"{finding.expression} is {witness.exact}, in {finding.type} {witness.wrapped}"
-    else:
-        yield finding.location, finding.expression
-    yield finding.location, f"{finding.consequence.value}: {finding.explanation}"
