@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
 TORCH ?= torch==2.14.1
 
-.PHONY: help demo test lint bench fuzz fixtures golden docs clean
+.PHONY: help demo test test-packaging test-light lint bench fuzz fixtures golden docs clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1|/' | column -t -s '|'
@@ -38,6 +38,12 @@ demo: $(VENV)/.light  ## audit two real packages (installs no torch)
 
 test: $(VENV)/.torch  ## run all tests (installs torch)
 	$(BIN)/python -m pytest -q
+
+test-packaging: TORCH_VENV := .venv-torch
+test-packaging:  ## test packaging and hook with another torch: make test-packaging TORCH=torch==2.8.0
+	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/python -m pip install -q --disable-pip-version-check -e '.[dev]' '$(TORCH)'
+	$(TORCH_VENV)/bin/python -m pytest -q tests/packaging
 
 test-light: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -m 'not torch'

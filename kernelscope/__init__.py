@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         UnsafeIndexError,
         UnsafeIndexWarning,
         aoti_compile_and_package,
+        hook,
     )
     from kernelscope.patching import patch
     from kernelscope.replay import replay
@@ -40,6 +41,7 @@ _LAZY = {
     "diff": ("kernelscope.diffing.comparison", "diff"),
     "isolate": ("kernelscope.isolation.isolate", "isolate"),
     "aoti_compile_and_package": ("kernelscope.packaging", "aoti_compile_and_package"),
+    "hook": ("kernelscope.packaging.compilation_hook", "hook"),
     "Int64Policy": ("kernelscope.packaging", "Int64Policy"),
     "UnsafeIndexError": ("kernelscope.packaging", "UnsafeIndexError"),
     "UnsafeIndexWarning": ("kernelscope.packaging", "UnsafeIndexWarning"),
@@ -91,5 +93,5 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Int64Policy", "InternalError", "KernelscopeError", "Strategy", "UnsafeIndexError", "UnsafeIndexWarning", "__version__",
-    "advise", "aoti_compile_and_package", "audit", "bounds", "diff", "isolate", "patch", "replay",
+    "advise", "aoti_compile_and_package", "audit", "bounds", "diff", "hook", "isolate", "patch", "replay",
 ]  # fmt: skip

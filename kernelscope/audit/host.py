@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelscope.bounds.polynomial import ONE, Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE, UNBOUNDED, Space
+from kernelscope.launches.host_arithmetic import first_unknown, symbols_of
 from kernelscope.launches.host_expression import (
     HostBinary,
     HostCast,
@@ -184,6 +185,8 @@ class LaunchModel:
     conversions: list[HostConversion]
     unknown: dict[int, HostUnknown]
     grid_conversions: list[HostConversion] = field(default_factory=list)
+    #: Non-negative wherever the launch happens: from the conditions around it and the guards of `torch.compile`.
+    conditions: tuple[Polynomial, ...] = ()
 
     def is_known(self, value: Polynomial) -> bool:
         """Is a value made of size symbols only, none of them unknown?"""
@@ -226,13 +229,36 @@ def model_of(
     values = {
         name: (reader.read(t.values[0]), reader.read(t.values[1])) for name, t in tensors.items() if t.values is not None
     }
+    conversions, reader.conversions = reader.conversions, []
+    conditions = tuple(c for condition in launch.conditions for c in _upper_bounds(reader, condition))
     used = _bytes(tensors, extents)
     memory = None if device_memory is None else Polynomial.constant(device_memory) - used
     assert len(grid) == 3
     return LaunchModel(
         launch, space, numbers, steps, grid, arguments, extents, tensors, values, used, memory,
-        reader.conversions, reader.unknown, grid_conversions,
+        conversions, reader.unknown, grid_conversions, conditions,
     )  # fmt: skip
+
+
+def _upper_bounds(reader: HostReader, condition: HostExpression) -> Iterator[Polynomial]:
+    """Polynomials that are non-negative where a condition holds, for its parts of the form `sizes <= limit`: those that
+    only get tighter as sizes grow, which is what the prover cuts boxes by."""
+    match condition:
+        case HostBinary(HostOperator.AND, left, right):
+            yield from _upper_bounds(reader, left)
+            yield from _upper_bounds(reader, right)
+        case HostBinary(HostOperator.LESS | HostOperator.LESS_EQUAL as operator, left, right) if (
+            first_unknown(condition) is None and symbols_of(condition) <= reader.symbols.keys()
+        ):
+            margin = reader.read(right) - reader.read(left)
+            margin = margin - ONE if operator is HostOperator.LESS else margin
+            space = reader.space
+            with space.widest_box():
+                falls = all(
+                    space.atoms[n].is_symbol and space.sign_range(margin.derivative(n))[1] <= 0 for n in margin.atoms()
+                )
+            if falls and margin.atoms():
+                yield margin
 
 
 def _extent(reader: HostReader, tensor: Tensor) -> Polynomial | None:

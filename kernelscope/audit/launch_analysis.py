@@ -94,6 +94,7 @@ class LaunchAnalyser:
         self._thresholds: dict[object, dict[str, int | None]] = {}
         space, steps = self.model.space, self.model.steps
         memory = () if self.model.memory is None else (self.model.memory, *self._inputs_fit(device_memory or 0))
+        memory += self.model.conditions
         self.grid_prover = Prover(space, memory, steps)
         #: Only sizes whose grid CUDA launches: beyond, the launch fails, which is a finding of its own.
         self.prover = Prover(space, memory + launchable(self.model), steps)

@@ -110,7 +110,7 @@ class UnknownFinding:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Information that changes no verdict (KS4xx)."""
+    """Information that changes no verdict: KS4xx, or a finding that `guards` of torch.compile rule out."""
 
     id: str
     code: str
@@ -118,6 +118,7 @@ class Note:
     expression: str
     detail: str
     launch_indices: tuple[int, ...]
+    guards: tuple[str, ...] = ()
 
 
 Finding = UnsafeFinding | UnknownFinding | Note

@@ -11,6 +11,7 @@ from kernelscope.artifact import open_artifact
 from kernelscope.artifact.contents import Artifact, Damage, Model, SourceFile, SourceRole
 from kernelscope.audit.evidence import proof_of
 from kernelscope.audit.findings import findings_of, unknown_at
+from kernelscope.audit.guards import read_guards, tell_guarded, with_guards
 from kernelscope.audit.identity import finding_id
 from kernelscope.audit.kernel_text import KernelText
 from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable, Unreadable
@@ -73,17 +74,19 @@ def audit(
     launch_file: StrPath | None = None,
     range_origin: BoundOrigin = BoundOrigin.COMMAND_LINE,
     only: frozenset[str] | None = None,
+    guards: Sequence[str] = (),
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit artifacts, or one. `ranges`: bounds by symbol or input dimension (`input0[0]`) that replace the declared ones;
     `range_origin` is who gave them, as reports tell. `only`: launchers (a kernel's name where they are called alike) to
-    audit; None: all of them.
+    audit; None: all of them. `guards`: conditions on sizes (`4096*s10 <= 2147483647`) outside of which nothing is
+    launched, as of `torch.compile`; what is unsafe only there becomes a note that carries them.
     `device_memory`: bytes that the tensors of one launch fit into (None: no assumption). Never raises for a damaged
     artifact: it becomes a result with `error`."""
     names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     launches = None if launch_file is None else os.fspath(launch_file)
-    settings = _Settings(dict(ranges or {}), device_memory, launches, range_origin, only)
+    settings = _Settings(dict(ranges or {}), device_memory, launches, range_origin, only, tuple(guards))
     if jobs > 1 and len(names) > 1:
         results = _in_processes(names, settings, jobs, progress)
     else:
@@ -106,6 +109,7 @@ class _Settings:
     launch_file: str | None
     range_origin: BoundOrigin
     only: frozenset[str] | None
+    guards: tuple[str, ...]
 
 
 _PathResult = tuple[ArtifactResult, tuple[UsedBound, ...], tuple[str, ...]]
@@ -211,7 +215,7 @@ class _ArtifactAuditor:
             named = tuple(self._ranged(s) for s in wrapper.symbols)
             symbols.update((s.name, s) for s in named)
             notes.extend(wrapper.notes)
-            results, safe = self._wrapper(wrapper, named, facts.model)
+            results, safe = self._guarded(wrapper, named, facts.model)
             kernels.extend(results)
             keep_least(largest, safe)
         findings = [self._damage(d) for d in facts.model.damaged]
@@ -239,6 +243,16 @@ class _ArtifactAuditor:
                     origin=self.settings.range_origin,
                 )  # fmt: skip
         return symbol
+
+    def _guarded(
+        self, wrapper: WrapperFacts, symbols: tuple[Symbol, ...], model: Model
+    ) -> tuple[list[KernelResult], dict[str, int | None]]:
+        guards = read_guards(self.settings.guards, symbols)
+        if not guards:
+            return self._wrapper(wrapper, symbols, model)
+        plain, _ = self._wrapper(wrapper, symbols, model)
+        under, largest = self._wrapper(with_guards(wrapper, guards), symbols, model)
+        return [tell_guarded(*pair, guards) for pair in zip(plain, under, strict=True)], largest
 
     def _wrapper(
         self, wrapper: WrapperFacts, symbols: tuple[Symbol, ...], model: Model

@@ -20,6 +20,7 @@ class BoundOrigin(Enum):
     DECLARED = "declared by the user"
     ASSUMED_BY_INDUCTOR = "assumed by Inductor"
     COMMAND_LINE = "given on the command line"
+    GUARD = "guarded by torch.compile"
     LAUNCH_FILE = "given in the launch file"
     WRAPPER = "checked by the wrapper"
     MEMORY = "implied by device memory"

@@ -11,13 +11,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from kernelscope.audit.results import ArtifactResult, AuditResult, UnsafeFinding, Verdict
+from kernelscope.audit.results import AuditResult, Verdict
 from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, audit
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import BoundOrigin
 from kernelscope.packaging.torch_names import compile_and_package, declared_ranges
-
-_MOST_FINDINGS = 4
+from kernelscope.packaging.unsafe_text import cure_of, what_breaks
 
 
 class Int64Policy(Enum):
@@ -93,7 +92,7 @@ def _checked(
         return made, result
     match policy:
         case Int64Policy.ERROR:
-            raise UnsafeIndexError(_what(result), result, where=name, try_this=_cure(result))
+            raise UnsafeIndexError(what_breaks(result), result, where=name, try_this=cure_of(result))
         case Int64Policy.PATCH:
             from kernelscope.patching import patch
 
@@ -101,44 +100,11 @@ def _checked(
             patched.parent.mkdir()
             report = patch(str(made), str(patched), device_memory=device_memory)
             if not patched.exists():
-                raise UnsafeIndexError(f"{_what(result)}, and no patch applies: {report.summary}", result, where=name)
+                raise UnsafeIndexError(f"{what_breaks(result)}, and no patch applies: {report.summary}", result, where=name)
             after = audited(patched)
             if after.verdict is Verdict.UNSAFE:
-                raise UnsafeIndexError(f"{_what(after)}, also once patched", after, where=name, try_this=_cure(after))
+                raise UnsafeIndexError(f"{what_breaks(after)}, also once patched", after, where=name, try_this=cure_of(after))
             return patched, after
         case _:
-            warnings.warn(f"{name}: {_what(result)}; {_cure(result)}", UnsafeIndexWarning, stacklevel=4)
+            warnings.warn(f"{name}: {what_breaks(result)}; {cure_of(result)}", UnsafeIndexWarning, stacklevel=4)
             return made, result
-
-
-def _unsafe(artifact: ArtifactResult) -> list[tuple[str, UnsafeFinding]]:
-    return [
-        (kernel.name, finding)
-        for model in artifact.models for kernel in model.kernels for finding in kernel.findings
-        if isinstance(finding, UnsafeFinding)
-    ]  # fmt: skip
-
-
-def _what(result: AuditResult) -> str:
-    """Where it breaks first: sizes, what happens, and in which kernels."""
-    found = sorted(_unsafe(result.artifacts[0]), key=lambda f: f[1].smallest_trigger_bytes or 0)
-    kernel, finding = found[0]
-    sizes = ", ".join(f"{name} = {value}" for name, value in finding.witness.symbols.items()) or "every size"
-    kernels = list(dict.fromkeys(name for name, _ in found))
-    more = f" and {len(kernels) - 1} more" if len(kernels) > 1 else ""
-    return f"at {sizes}, {finding.consequence.value} in {kernel}{more} ({finding.code}: {finding.expression})"
-
-
-def _cure(result: AuditResult) -> str:
-    limits = {
-        name: limit
-        for model in result.artifacts[0].models
-        for name, limit in model.largest_safe.items() if limit is not None
-    }  # fmt: skip
-    sources = {s.name: s.source for m in result.artifacts[0].models for s in m.symbols}
-    maxima = [
-        f"max={limit} for {name} ({sources.get(name, name)})" for name, limit in list(limits.items())[:_MOST_FINDINGS]
-    ]
-    alone = " each with the others at their minimum" if len(maxima) > 1 else ""
-    declare = f"declare {', '.join(maxima)}{alone}, or " if maxima else ""
-    return f'{declare}package with int64="patch"; `kernelscope advise` says what else'

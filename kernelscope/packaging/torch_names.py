@@ -1,4 +1,4 @@
-"""Every name of torch that packaging needs and that torch does not document, checked against the torch present."""
+"""torch's packaging call and what an exported program declares, by the names that torch gives them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from typing import Any
 
 from kernelscope.errors import KernelscopeError
 
-TESTED = ("2.14",)
+TESTED = ("2.8", "2.14")
+
+
+def unsupported(name: str) -> KernelscopeError:
+    """The error for a torch that lacks a name, or for no torch at all."""
+    try:
+        import torch
+    except ImportError:
+        return KernelscopeError(
+            "torch is not installed, and packaging is torch's", try_this="pip install 'kernelscope[build]'"
+        )
+    return KernelscopeError(
+        f"torch {torch.__version__} has no {name}", try_this=f"use a version that was tested: {' or '.join(TESTED)}"
+    )
 
 
 def compile_and_package() -> Callable[..., str]:
@@ -15,17 +28,10 @@ def compile_and_package() -> Callable[..., str]:
     try:
         import torch._inductor as inductor
     except ImportError:
-        raise KernelscopeError(
-            "torch is not installed, and packaging is torch's", try_this="pip install 'kernelscope[build]'"
-        ) from None
+        raise unsupported("torch._inductor") from None
     function = getattr(inductor, "aoti_compile_and_package", None)
     if not callable(function):
-        import torch
-
-        raise KernelscopeError(
-            f"torch {torch.__version__} has no torch._inductor.aoti_compile_and_package",
-            try_this=f"use a version that was tested: {' or '.join(TESTED)}",
-        )
+        raise unsupported("torch._inductor.aoti_compile_and_package")
     original: Callable[..., str] = _ORIGINALS.get(function, function)
     return original
 
@@ -56,12 +62,13 @@ def declared_ranges(program: Any) -> Mapping[str, tuple[int, int | None]]:  # no
         raise KernelscopeError(
             "the exported program has no range_constraints", try_this="give what torch.export returns"
         )
-    return {str(symbol): (_end(r.lower) or 0, _end(r.upper)) for symbol, r in constraints.items()}
+    return {str(symbol): (whole_end(r.lower) or 0, whole_end(r.upper)) for symbol, r in constraints.items()}
 
 
-def _end(value: object) -> int | None:
-    """torch's own infinities (`int_oo`) and sympy's are no integers."""
+def whole_end(value: object) -> int | None:
+    """An end of a range, None where it has none: torch's own infinities (`int_oo`) and sympy's are no integers."""
     try:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, OverflowError, ValueError, AttributeError):
         return None
+

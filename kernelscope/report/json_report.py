@@ -217,6 +217,7 @@ def _note(note: Note) -> Json:
         **_place(note.location),
         "expression": note.expression,
         "detail": note.detail,
+        "guards": list(note.guards),
         "launches": list(note.launch_indices),
     }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import shutil
 import statistics
 import subprocess
 import sys
@@ -13,12 +15,14 @@ from pathlib import Path
 
 from kernelscope.audit import audit
 from tests.bench.floor import floor_of, medians
+from tests.bench.packaging import added_shares
 from tests.bench.synthetic import write_package
 from tests.bench.templates import FIXTURES
 from tests.bench.weights import add_sparse_weights, time_and_peak
 
 ROUNDS = 3
 RATIO, FLAT, WEIGHTS_RATIO, WEIGHTS_MB, VERSION_MS = 4.0, 0.20, 1.2, 250.0, 150.0
+PACKAGING, PACKAGED = 0.05, ("swiglu", "permute4", "rmsnorm")
 
 
 def main() -> int:
@@ -48,6 +52,7 @@ def _all(folder: Path, counts: tuple[int, ...], rounds: int) -> Iterator[bool]:
     yield _line("spread of the time a kernel", f"{spread:.0%}", spread <= FLAT, f"{FLAT:.0%}")
     yield from _weights(folder, rounds)
     yield _version()
+    yield from _packaging(folder)
 
 
 def _ratio(label: str, package: Path, rounds: int) -> tuple[float, bool]:
@@ -68,6 +73,15 @@ def _weights(folder: Path, rounds: int) -> Iterator[bool]:
     ratio = within / without
     yield _line("8 GiB of weights against none", f"{ratio:.2f} x", ratio <= WEIGHTS_RATIO, f"{WEIGHTS_RATIO:g} x")
     yield _line("peak memory with 8 GiB of weights", f"{peak:.0f} MB", peak <= WEIGHTS_MB, f"{WEIGHTS_MB:g} MB")
+
+
+def _packaging(folder: Path) -> Iterator[bool]:
+    if importlib.util.find_spec("torch") is None or shutil.which("g++") is None:
+        print("packaging: not measured, as torch or g++ is missing")
+        return
+    shares = added_shares(folder, PACKAGED)
+    worst = max(shares)
+    yield _line("added to torch's packaging call", f"{worst:.1%} at most", worst <= PACKAGING, f"{PACKAGING:.0%}")
 
 
 def _version() -> bool:
