@@ -17,11 +17,13 @@ from kernelscope.triton_source.index_program import (
     Negate,
     Node,
     NumPrograms,
-    Opaque,
     Permute,
+    PointerAdd,
     ProgramId,
+    Reduce,
     Where,
 )
+from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import ScalarType
 
 
@@ -30,6 +32,7 @@ class IndexNodes:
 
     def __init__(self) -> None:
         self._pure: dict[int, bool] = {}
+        self._holding: dict[int, bool] = {}
 
     def is_index(self, node: Node) -> bool:
         """Made of program ids, lanes, loop counters and sizes only, with at least one operation or size."""
@@ -49,6 +52,8 @@ class IndexNodes:
                 return node.type.is_integer and self.is_index(left) and self.is_index(right)
             case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
                 return isinstance(node.type, ScalarType) and node.type.is_integer and self.is_index(node.operand)
+            case Reduce(_, operand):
+                return node.type.is_integer and self.is_index(operand)
             case Where(condition, if_true, if_false):
                 return all(self.is_index(n) for n in (condition, if_true, if_false))
             case Carried(_, _, initial, step):
@@ -56,23 +61,21 @@ class IndexNodes:
             case _:
                 return False
 
-    def holds_index(self, node: Node, depth: int = 0) -> bool:
+    def holds_index(self, node: Node) -> bool:
         """Does an index-derived integer occur below this node of a stored value?"""
-        if depth > 200 or isinstance(node, Constant):
-            return depth > 200
-        if self.is_index(node):
-            return True
-        match node:
-            case Binary(_, left, right):
-                return self.holds_index(left, depth + 1) or self.holds_index(right, depth + 1)
-            case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
-                return self.holds_index(node.operand, depth + 1)
-            case Where(condition, if_true, if_false):
-                return any(self.holds_index(n, depth + 1) for n in (condition, if_true, if_false))
-            case Opaque():
-                return any(self.holds_index(n, depth + 1) for n in node.operands)
-            case _:
-                return False
+        waiting, seen = [node], {id(node)}
+        while waiting:
+            current = waiting.pop()
+            known = self._holding.get(id(current))
+            if known or (known is None and not isinstance(current, Constant) and self.is_index(current)):
+                self._holding[id(node)] = True
+                return True
+            if known is None and not isinstance(current, PointerAdd):
+                fresh = [n for n in operands(current) if id(n) not in seen]
+                seen.update(map(id, fresh))
+                waiting.extend(fresh)
+        self._holding[id(node)] = False
+        return False
 
 
 def observes(node: Cast) -> bool:

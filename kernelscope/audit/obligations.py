@@ -15,31 +15,20 @@ from kernelscope.audit.evaluation import (
     Obligation,
     Use,
     fork,
-    operand_coordinates,
 )
 from kernelscope.audit.host import LaunchModel
-from kernelscope.audit.index_nodes import IndexNodes, observes
+from kernelscope.audit.stored_values import StoredValues
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE
 from kernelscope.triton_source.index_program import (
-    COMPARISONS,
-    Absolute,
     Access,
     AccessKind,
     Argument,
     Assertion,
-    Binary,
-    Broadcast,
     Cast,
-    ExpandDims,
     IndexProgram,
-    Invert,
     Loop,
-    Negate,
     Node,
-    Opaque,
-    Permute,
-    Where,
 )
 from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import PointerType
@@ -82,8 +71,6 @@ class Collector:
         self._sizes: dict[int, int] = {}
         self._kept: list[Evaluator] = []
         self._cases = 0
-        self._nodes = IndexNodes()
-        self._valued: set[tuple[int, Coordinates, int]] = set()
 
     def collect(self) -> Collected:
         for loop in self.program.loops:
@@ -277,10 +264,16 @@ class Collector:
             self._drain(context, access, self._buffer(access, base, offset))
             if access.value is not None and access.kind is not AccessKind.LOAD:
                 context.use = Use.VALUE
-                self._stored(context, access.value, coordinates, access)
+                self._stored_values(access).visit(context, access.value, coordinates)
                 self._drain(context, access)
 
         self._in_cases(evaluator, visit, access)
+
+    def _stored_values(self, access: Access) -> StoredValues:
+        def assumed(evaluator: Evaluator, facts: list[Literal]) -> list[Evaluator]:
+            return self._assumed([evaluator], facts)
+
+        return StoredValues(assumed, lambda evaluator: self._drain(evaluator, access), self._kept)
 
     def _buffer(
         self, access: Access, base: Argument | None, offset: Polynomial
@@ -293,56 +286,6 @@ class Collector:
         if pointer.element.item_bytes != base.type.element.item_bytes:
             return None
         return offset, self.model.extents.get(base.name, Polynomial.constant(LARGEST_SIZE))
-
-    # -- stored values ----------------------------------------------------------------------------------------------
-
-    def _stored(self, evaluator: Evaluator, node: Node, coordinates: Coordinates, access: Access) -> None:
-        """Oblige index-derived integers inside a stored value to be exact where they are widened, compared or made
-        float. Arithmetic on loaded data follows its own dtype, as in eager mode, and is not judged."""
-        key = (id(node), coordinates, id(evaluator))
-        if key in self._valued:
-            return
-        self._valued.add(key)
-        match node:
-            case Cast(operand):
-                if self._nodes.is_index(operand) and observes(node):
-                    evaluator.observe(operand, coordinates, node)
-                else:
-                    self._stored(evaluator, operand, coordinates, access)
-            case Binary(operator, left, right):
-                if operator in COMPARISONS and self._nodes.is_index(left) and self._nodes.is_index(right):
-                    conditions.observe(evaluator, node, coordinates)
-                else:
-                    self._stored(evaluator, left, coordinates, access)
-                    self._stored(evaluator, right, coordinates, access)
-            case Where(condition, if_true, if_false):
-                self._stored(evaluator, condition, coordinates, access)
-                for branch, truth in ((if_true, True), (if_false, False)):
-                    if self._nodes.holds_index(branch):
-                        self._stored_under(evaluator, condition, truth, branch, coordinates, access)
-            case ExpandDims() | Broadcast() | Permute():
-                self._stored(evaluator, node.operand, operand_coordinates(node, coordinates), access)
-            case Negate(operand) | Invert(operand) | Absolute(operand):
-                self._stored(evaluator, operand, coordinates, access)
-            case Opaque():
-                for operand in node.operands:
-                    if self._nodes.holds_index(operand):
-                        self._stored(evaluator, operand, evaluator.lane_coordinates(operand.shape), access)
-            case _:
-                pass
-
-    def _stored_under(
-        self, evaluator: Evaluator, condition: Node, truth: bool, branch: Node, coordinates: Coordinates, access: Access
-    ) -> None:
-        context = fork(evaluator)
-        self._kept.append(context)  # contexts are told apart by id
-        for live in self._assumed([context], list(conditions.literals(condition, coordinates, truth))):
-            self._kept.append(live)
-            live.decide(condition, coordinates, truth)
-            live.obligations.clear()
-            live.use = Use.VALUE
-            self._stored(live, branch, coordinates, access)
-            self._drain(live, access)
 
     # -- loops and branches -----------------------------------------------------------------------------------------
 

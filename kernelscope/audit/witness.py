@@ -233,7 +233,7 @@ class WitnessSearch:
     def _runs(self, exact: PointEvaluator, iterations: Mapping[int, int], values: Mapping[int, int]) -> bool:
         """Does the exact program reach this point: iterations within their loops, assertions and declared values kept?"""
         access = self.requirement.access
-        for index in access.loops if access is not None else ():
+        for index in sorted({*iterations, *access.loops}) if access is not None else ():
             loop = self.program.loops[index]
             if loop.start is None or loop.end is None or loop.step is None:
                 return False
@@ -338,7 +338,9 @@ class WitnessSearch:
         """Is another value stored? Where the value goes on as a float, what reads the faulty integer decides."""
         if access.value is not None:
             try:
-                return exact.value(access.value, here) != machine.value(access.value, here)
+                right, type_ = exact.value(access.value, here), access.value.type
+                stored = type_.wrap(right) if isinstance(type_, ScalarType) else right
+                return stored != machine.value(access.value, here)
             except Undefined:
                 raise
             except NotEvaluable:

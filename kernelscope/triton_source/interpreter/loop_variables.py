@@ -246,17 +246,16 @@ def after_loop(s: State, loop: int, variable: Variable) -> Value:
     """The value of a variable once the loop has ended."""
     if isinstance(variable.current, Unknown):
         return variable.current
-    parts = [
-        _after(s, loop, variable.name, initial, before)
-        for initial, before in zip(_parts(variable.initial), _parts(variable.current), strict=True)
-    ]
+    known, before = _parts(variable.initial), _parts(variable.current)
+    ends = _parts(variable.final) if _same_structure(variable.current, variable.final) else known
+    parts = [_after(s, loop, variable.name, *trio) for trio in zip(known, before, ends, strict=True)]
     return _rebuilt(variable.initial, parts)
 
 
-def _after(s: State, loop: int, name: str, initial: Node, before: Node) -> Node:
+def _after(s: State, loop: int, name: str, initial: Node, before: Node, end: Node) -> Node:
     if before is initial:
         return initial
     if isinstance(before, Carried):
         s.spend()
         return replace(before, after=True)
-    return nodes.opaque(s, initial.type, initial.shape, f"{name} after a loop that sets it")
+    return nodes.opaque(s, initial.type, initial.shape, f"{name} after a loop that sets it", (initial, end))
