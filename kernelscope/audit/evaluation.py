@@ -35,6 +35,12 @@ from kernelscope.triton_source.index_program import (
 )
 from kernelscope.triton_source.scalar_types import INT1, PointerType, ScalarType
 
+#: Operations whose result lies among values of the operands' type whenever the operands do (a quotient by -1 aside).
+_WITHIN_OPERANDS = frozenset({
+    BinaryOperator.FLOOR_DIVIDE, BinaryOperator.REMAINDER, BinaryOperator.SHIFT_RIGHT, BinaryOperator.MINIMUM,
+    BinaryOperator.MAXIMUM, BinaryOperator.AND, BinaryOperator.OR, BinaryOperator.XOR,
+})  # fmt: skip
+
 
 class Evaluator:
     """Values of nodes in one context: `model`'s sizes, plus the facts added to `space`."""
@@ -113,11 +119,21 @@ class Evaluator:
             key = (id(node), coordinates, id(observer) if isinstance(node, Argument) else 0)
             if key not in self._seen:
                 self._seen.add(key)
-                if not isinstance(exact.constant_value, int) or not _fits(exact.constant_value, node.type):
+                constant = exact.constant_value
+                fits = _fits(constant, node.type) if isinstance(constant, int) else self._within_operands(node, coordinates)
+                if not fits:
                     self.obligations.append(
                         Obligation(node, observer, exact, node.type, self.use, self.space, coordinates)
                     )
         return exact
+
+    def _within_operands(self, node: Node, coordinates: Coordinates) -> bool:
+        """Does the value fit because the operands do, which its operation reads in full?"""
+        if not isinstance(node, Binary) or node.operator not in _WITHIN_OPERANDS:
+            return False
+        if node.operator is not BinaryOperator.FLOOR_DIVIDE:
+            return True
+        return any(self.lower_bound(self.value(n, coordinates)) >= 0 for n in (node.right, node.left))
 
     def observe_equality(self, node: Binary, coordinates: Coordinates) -> None:
         """`a == b` on wrapped values is right unless a - b is a non-zero multiple of 2**bits."""

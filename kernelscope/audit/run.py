@@ -291,19 +291,20 @@ class _ArtifactAuditor:
         name = kernel.embedded.name
         try:
             choices = [reader.programs(kernel, launch) for launch in launches]
+            analyses = [a for choice in choices for a in self._analyses(choice, symbols, ranges)]
         except KernelscopeError as error:
             return _failed(kernel, launches, error), {}
-        analyses: list[LaunchAnalysis] = []
+        except RecursionError:
+            deep = KernelscopeError("the sizes of the kernel nest too deeply", where=kernel.embedded.file)
+            return _failed(kernel, launches, deep), {}
         largest: dict[str, int | None] = {}
         proofs: list[Proof] = []
-        for choice in choices:
-            for analysis in self._analyses(choice, symbols, ranges):
-                analyses.append(analysis)
-                for violation in analysis.violations:
-                    keep_least(largest, violation.largest_safe)
-                if not analysis.violations:
-                    proof = proof_of(kernel.text, analysis)
-                    proofs.extend([proof] if proof is not None else [])
+        for analysis in analyses:
+            for violation in analysis.violations:
+                keep_least(largest, violation.largest_safe)
+            if not analysis.violations:
+                proof = proof_of(kernel.text, analysis)
+                proofs.extend([proof] if proof is not None else [])
         findings = findings_of(name, kernel.text, analyses)
         for finding in findings:
             if isinstance(finding, UnsafeFinding):

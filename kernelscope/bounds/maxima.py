@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kernelscope.bounds.space import Space
 
 _MOST_VARIANTS = 8
+#: Signs of factors are maxima themselves: how far that goes (bounds that name each other would go on for ever).
+_DEEPEST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,15 @@ class Maxima:
     def __init__(self, space: Space) -> None:
         self.space = space
         self._plans: dict[Polynomial, tuple[_Variant, ...]] = {}
+        self._rough: dict[Polynomial, tuple[_Variant, ...]] = {}
+        self._depth = 0
 
     def maximum(self, polynomial: Polynomial) -> int:
         """An upper bound over the current box; exact at a point, and where it is monotone in every symbol."""
         low, high = self.space.range_of(polynomial)
         if low == high:
             return floor(high)
-        plan = self._plans.get(polynomial)
-        if plan is None:
-            plan = self._plan(polynomial)
-            self._plans[polynomial] = plan
+        plan = self._plans.get(polynomial) or self._rough.get(polynomial) or self._made(polynomial)
         return min(self._evaluate(variant) for variant in plan)
 
     def _evaluate(self, variant: _Variant) -> int:
@@ -61,6 +62,18 @@ class Maxima:
         return total // variant.scale
 
     # -- plans --------------------------------------------------------------------------------------------------------
+
+    def _made(self, polynomial: Polynomial) -> tuple[_Variant, ...]:
+        if self._depth >= _DEEPEST:
+            self._rough[polynomial] = (_Variant(polynomial, 1, (), None),)
+            return self._rough[polynomial]
+        self._depth += 1
+        plan = self._plan(polynomial)
+        self._depth -= 1
+        if self._depth == 0:
+            self._rough.clear()
+        self._plans[polynomial] = plan
+        return plan
 
     def _plan(self, polynomial: Polynomial) -> tuple[_Variant, ...]:
         with self.space.widest_box():
