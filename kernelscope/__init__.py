@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         hook,
     )
     from kernelscope.patching import patch
-    from kernelscope.replay import replay
+    from kernelscope.replay.replaying import replay
     from kernelscope.rewrite.rewriting import Strategy
 
 __version__ = "0.1.0"
@@ -34,7 +34,7 @@ __version__ = "0.1.0"
 _CALLABLE_STAGES = {
     "audit": ("kernelscope.audit", "audit"),
     "bounds": ("kernelscope.audit", "largest_safe_sizes"),
-    "replay": ("kernelscope.replay", "replay"),
+    "replay": ("kernelscope.replay.replaying", "replay"),
 }
 _LAZY = {
     "advise": ("kernelscope.advice.advise", "advise"),

@@ -37,7 +37,8 @@ class Witness:
     """One point at which the finding was seen to happen, by evaluating the program exactly and with wrapping.
 
     symbols: value of each size symbol. program_id: the three ids. lane: coordinates within the block. loop: value of each
-    enclosing loop counter. loaded: values read from memory that the index depends on, by kernel argument."""
+    enclosing loop counter (of a `while`, the iteration from 0). loaded: values read from memory that the index depends on,
+    by kernel argument."""
 
     symbols: Mapping[str, int]
     program_id: tuple[int, int, int]

@@ -16,13 +16,14 @@ from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, Use
 from kernelscope.audit.fault import faulty_operation, is_live
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
+from kernelscope.audit.loop_witness import endless_point
 from kernelscope.audit.obligations import Requirement
 from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator, Undefined
 from kernelscope.audit.results import Consequence
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
 from kernelscope.launches.launch import ScalarArgument
-from kernelscope.triton_source.index_program import COMPARISONS, Access, Binary, IndexProgram, Node
+from kernelscope.triton_source.index_program import COMPARISONS, Access, Binary, IndexProgram, Loop, Node
 from kernelscope.triton_source.scalar_types import ScalarType
 
 _MOST_CANDIDATES = 3000
@@ -156,9 +157,12 @@ class WitnessSearch:
             return None
         loop = self.requirement.loop
         assert loop is not None
-        lanes: tuple[int, ...] = ()
-        wrapped = obligation.type.wrap(exact)
-        return Failure((0, 0, 0), lanes, {}, {}, exact, wrapped, obligation.node, Consequence.ENDLESS_LOOP)
+        found = endless_point(self.program, loop, self._point({}))
+        if found is None:
+            return None
+        point, past = found
+        wrapped = loop.counter_type.wrap(past)
+        return Failure(point.program_id, (), {}, {}, past, wrapped, obligation.node, Consequence.ENDLESS_LOOP)
 
     def _smallest(self, values: dict[int, int]) -> dict[int, int]:
         """The failing point made smaller one coordinate at a time."""
@@ -208,7 +212,7 @@ class WitnessSearch:
         return Failure(
             point.program_id,
             self._access_lanes(values) if self.requirement.access is not None else lanes,
-            {program.loops[i].name: k for i, k in point.iterations.items()},
+            {program.loops[i].name: _counter(exact, program.loops[i], k) for i, k in point.iterations.items()},
             self._loaded_names(point.loaded),
             shown,
             shown_wrong,
@@ -366,3 +370,10 @@ class WitnessSearch:
             except NotEvaluable:
                 continue
         return None
+
+
+def _counter(exact: PointEvaluator, loop: Loop, iteration: int) -> int:
+    """The counter in an iteration (from 0); of a `while`, which has none, the iteration itself."""
+    if loop.start is None or loop.step is None:
+        return iteration
+    return exact.value(loop.start, ()) + exact.value(loop.step, ()) * iteration

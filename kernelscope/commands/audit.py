@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kernelscope.gate import GatedAudit
     from kernelscope.gate.baseline import Baseline
     from kernelscope.gate.suppression import Suppression
+    from kernelscope.replay.results import Replayed
 
 
 @click.command("audit", epilog=EXIT_STATUS)
@@ -52,6 +54,10 @@ if TYPE_CHECKING:
     help="Findings that do not fail: KS302:triton_red_*.",
 )
 @click.option("--patchable", is_flag=True, help="With --format json: look whether a patch settles each finding.")
+@click.option(
+    "--replay", "replays", is_flag=True,
+    help="Run the witness of each unsafe finding in Triton's interpreter; needs triton and numpy.",
+)
 @settings_option
 @click.option("--strict", is_flag=True, help="Exit with 1 for something unknown, too.")
 @click.option(
@@ -68,7 +74,7 @@ def command(
     context: click.Context, paths: tuple[str, ...], ranges: tuple[SizeRange, ...], device_memory: int | None,
     launch_file: str | None, form: str, output: str | None, baseline: str | None, write_baseline: str | None,
     reason: str | None, suppressions: tuple[str, ...], strict: bool, jobs: int,
-    patchable: bool,
+    patchable: bool, replays: bool,
 ) -> int:  # fmt: skip
     """Prove or refute that every kernel in PATH is right at every size."""
     once((name for name, _, _ in ranges), "--range")
@@ -106,7 +112,23 @@ def command(
         from kernelscope.patching.availability import patchable_findings
 
         found = patchable_findings(result, device_memory)
-    return _report_audit(gated, form, output, strict, found)
+    replayed: Replayed | None = None
+    if replays:
+        from kernelscope.replay.replaying import replay_audit
+
+        with AuditProgress() as progress:
+            replayed = replay_audit(
+                result, launch_file=launch_file, device_memory=device_memory, progress=progress
+            )
+    return _report_audit(gated, form, output, strict, _Extras(found, replayed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    """What was looked for beside the audit."""
+
+    patchable: frozenset[str] | None
+    replayed: Replayed | None
 
 
 def _accept(
@@ -133,13 +155,13 @@ def _refuse_unknown_names(result: AuditResult, names: Sequence[str]) -> None:
 
 
 def _report_audit(
-    gated: GatedAudit, form: str, output: str | None, strict: bool, patchable: frozenset[str] | None
+    gated: GatedAudit, form: str, output: str | None, strict: bool, extras: _Extras
 ) -> int:
     from kernelscope.audit.results import Verdict
 
     errors = [artifact.error for artifact in gated.audit.artifacts if artifact.error is not None]
     if form != "text" or len(errors) < len(gated.audit.artifacts):
-        write(_text(gated, form, output, patchable), output)
+        write(_text(gated, form, output, extras), output)
     for error in errors:
         complain(error)
     if errors:
@@ -147,17 +169,17 @@ def _report_audit(
     return UNSAFE if gated.verdict is Verdict.UNSAFE or (strict and gated.verdict is Verdict.UNKNOWN) else OK
 
 
-def _text(gated: GatedAudit, form: str, output: str | None, patchable: frozenset[str] | None) -> str:
+def _text(gated: GatedAudit, form: str, output: str | None, extras: _Extras) -> str:
     from kernelscope.report.titles import title_of
 
     if form == "json":
         from kernelscope.report.json_report import audit_json
 
-        return audit_json(gated, command_line(), patchable)
+        return audit_json(gated, command_line(), extras.patchable, extras.replayed)
     if form == "sarif":
         from kernelscope.report.sarif import sarif_text
 
-        return sarif_text(gated, command_line())
+        return sarif_text(gated, command_line(), extras.replayed)
     if form == "github":
         from kernelscope.report.github_annotations import annotations_text
 
@@ -165,9 +187,9 @@ def _text(gated: GatedAudit, form: str, output: str | None, patchable: frozenset
     if form == "html":
         from kernelscope.report.html.audit_page import audit_html
 
-        return audit_html(gated, command_line())
+        return audit_html(gated, command_line(), extras.replayed)
     from kernelscope.report.audit_text import audit_text
     from kernelscope.report.gate_text import gate_text
 
     style = text_style(output)
-    return audit_text(gated.audit, style, title_of) + gate_text(gated, style)
+    return audit_text(gated.audit, style, title_of, extras.replayed) + gate_text(gated, style)

@@ -1,5 +1,1 @@
-"""A witness run in Triton's own interpreter: `replay(path, finding) -> Replay`."""
-
-from kernelscope.replay.replaying import replay
-
-__all__ = ["replay"]
+"""A witness run in Triton's own interpreter: `kernelscope.replay.replaying.replay(path, finding) -> Replay`."""

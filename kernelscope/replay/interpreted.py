@@ -1,243 +1,58 @@
-"""One program of a kernel in Triton's interpreter, memory operations recorded and nothing dereferenced. Runs in a child.
-
-The program runs twice. On the hardware's side integers are as wide as Triton makes them. On the exact side everything that
-Triton gives 32 bits is held in 64, so that nothing wraps: what then differs is the wrap-around and nothing else."""
+"""The child in which Triton's interpreter runs: requests as lines of JSON in, answers out."""
 
 from __future__ import annotations
 
-import ast
 import json
-import linecache
 import os
-import signal
 import sys
-from collections.abc import Iterator, Mapping
-from types import FrameType
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
-os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported
+from kernelscope.replay.interpretation import run_sides  # first: it sets TRITON_INTERPRET
 
-import numpy as np
-import triton.language as tl
-from triton.language.extra import libdevice
-from triton.runtime import interpreter
+import numpy as np  # isort: skip
+import triton  # isort: skip
+import triton.language as tl  # isort: skip
+from triton.language.extra import libdevice  # isort: skip
+from triton.runtime import interpreter  # isort: skip
 
 from kernelscope.build.resolution import check_names
 from kernelscope.build.restricted_module import restricted_module
 from kernelscope.replay.libdevice import supply
 
-_FILE = "kernel.py"
-_SPACING = 1 << 52  # between buffers: farther than any offset reaches
-_MOST_ITERATIONS = 2
-_SECONDS = 5
-#: After as many equal accesses in a row a program waits for another one; this is what it then reads (the flag of
-#: `exclusive_scan_decoupled_lookback` in torch/_inductor/runtime/triton_helpers.py for a prefix that is complete).
-_MOST_WAITS, _READY = 16, 2
-_NARROW = ("int32", "uint32", "int16", "uint16", "int8", "uint8")
-
-
-class Recorder:
-    """Stands in for memory: what is loaded is a value of the witness, or 0."""
-
-    def __init__(self, request: Mapping[str, Any], exact: bool) -> None:
-        self.exact = exact
-        self.loaded: Mapping[str, int] = request["loaded"]
-        self.lane = tuple(request["lane"])
-        self.loops: Mapping[str, int] = request["loops"]
-        self.names = [a["name"] for a in request["arguments"] if a["kind"] == "pointer"]
-        self.accesses: list[dict[str, Any]] = []
-
-    def base(self, name: str) -> int:
-        return (self.names.index(name) + 1) * _SPACING
-
-    def access(self, kind: str, pointers: Any, mask: Any) -> str | None:  # noqa: ANN401  TensorHandle
-        addresses = np.asarray(pointers.data, dtype=np.uint64)
-        live = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape)
-        size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
-        lane = self.lane if len(self.lane) == addresses.ndim else (0,) * addresses.ndim
-        inside = all(a < b for a, b in zip(lane, addresses.shape, strict=True))
-        name = self._buffer(int(addresses.reshape(-1)[0]))
-        offset = None
-        if inside and bool(live[lane]) and name is not None:
-            distance = (int(addresses[lane]) - self.base(name) + (1 << 63)) % (1 << 64) - (1 << 63)
-            offset = distance // size
-        self.accesses.append({"line": _line(), "kind": kind, "buffer": name, "offset": offset})
-        return name
-
-    def _buffer(self, address: int) -> str | None:
-        """The buffer that an address was made from: the nearest base, since bases are far apart."""
-        number = round(address / _SPACING)
-        return self.names[number - 1] if 0 < number <= len(self.names) else None
-
-    def value(self, name: str | None, kind: Any, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
-        value = self.loaded.get(name or "", 0)
-        if (
-            len(self.accesses) > _MOST_WAITS
-            and len({(a["line"], a["offset"]) for a in self.accesses[-_MOST_WAITS:]}) == 1
-        ):
-            value = _READY
-        return np.full(shape, value, dtype=interpreter._get_np_dtype(kind))
-
-
-def _line() -> int:
-    """The innermost line of the kernel's text that is running."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename != _FILE:
-        frame = frame.f_back
-    return frame.f_lineno if frame is not None else 0
-
 
 def run(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The accesses of both sides."""
+    """What both sides did; the kernel's module is rebuilt from its functions first."""
     module = restricted_module(request["source"])
     check_names(module)
-    linecache.cache[_FILE] = (len(module.text), None, module.text.splitlines(keepends=True), _FILE)
-    loops = _loop_names(module.text)
-    sides = {}
-    for exact in (False, True):
-        scope: dict[str, Any] = {"__name__": "kernel", "__file__": _FILE}
-        exec(compile(module.text, _FILE, "exec"), scope)  # noqa: S102  rebuilt: functions, allowed imports, constants
-        sides["exact" if exact else "hardware"] = _one_side(scope, request, loops, exact)
-    return sides
+    return run_sides(module.text, request)
 
 
-def _loop_names(text: str) -> dict[int, str]:
-    """The counter's name of the `for` on each line."""
-    loops = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.For))
-    return {node.iter.lineno: node.target.id for node in loops if isinstance(node.target, ast.Name)}
+@triton.jit
+def _no_barrier(sem):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    return
 
 
-def _one_side(
-    scope: dict[str, Any], request: Mapping[str, Any], loops: Mapping[int, str], exact: bool
-) -> dict[str, Any]:
-    recorder = Recorder(request, exact)
-    function = scope[request["function"]]
-    body = function.rewrite()
-    builder = interpreter.interpreter_builder
-    builder.set_grid_dim(*request["grid"])
-    builder.grid_idx = tuple(request["program_id"])
-    undo = _intercept(builder, recorder)
-    language = interpreter._patch_lang(function.fn)
-    chosen = _chosen_range(recorder, loops)
-    before = tl.range
-    tl.range = chosen
-    scope["range"] = chosen
-    failure = None
-    signal.alarm(_SECONDS)
-    try:
-        body(**{a["name"]: _argument(a, recorder) for a in request["arguments"]})
-    except Exception as error:  # noqa: BLE001  what was recorded until then stands
-        failure = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    finally:
-        signal.alarm(0)
-        tl.range = before
-        language.restore()
-        undo()
-    return {"accesses": recorder.accesses, "failure": failure}
+def _give_semantic() -> None:
+    """Inductor's own builtins want the `_semantic` that the interpreter gives only to Triton's."""
+    from torch._inductor.runtime import triton_helpers
+
+    for name in ("constexpr_next_power_of_2", "if_mask"):
+        function = getattr(triton_helpers, name, None)
+        if function is not None:
+            setattr(triton_helpers, name, _with_semantic(function))
+    if hasattr(triton_helpers, "x_grid_barrier"):  # one program alone waits for no other
+        triton_helpers.x_grid_barrier = _no_barrier
 
 
-def _argument(argument: Mapping[str, Any], recorder: Recorder) -> Any:  # noqa: ANN401
-    if argument["kind"] == "constexpr":
-        return _constexpr(argument["value"])
-    kind = tl.str_to_ty(argument["type"], None)
-    if argument["kind"] == "pointer":
-        return tl.tensor(
-            interpreter.TensorHandle(np.array([recorder.base(argument["name"])], dtype=np.uint64), kind), kind
-        )
-    value = argument["exact"] if recorder.exact else argument["hardware"]
-    data = np.array([value], dtype=np.int64 if recorder.exact else interpreter._get_np_dtype(kind))
-    return tl.tensor(interpreter.TensorHandle(data, kind), kind)
+def _with_semantic(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def called(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401
+        plain = (tl.constexpr(a) if isinstance(a, int) else a for a in arguments)
+        return function(*plain, **{**keywords, "_semantic": interpreter.interpreter_semantic})
 
-
-def _constexpr(value: object) -> object:
-    return getattr(tl, value.removeprefix("tl.")) if isinstance(value, str) and value.startswith("tl.") else value
-
-
-def _chosen_range(recorder: Recorder, loops: Mapping[int, str]) -> Any:  # noqa: ANN401
-    """Only the witness's iteration of a loop, since none before it changes an index; else the first ones."""
-
-    def chosen(first: Any, end: Any = None, step: Any = 1, **_: Any) -> Iterator[Any]:  # noqa: ANN401
-        first, end = (0, first) if end is None else (first, end)
-        whole = range(_number(first), _number(end), _number(step))
-        frame = sys._getframe(1)
-        wanted = recorder.loops.get(loops.get(frame.f_lineno, ""))
-        if wanted is not None:
-            yield from (n for n in [wanted] if n in whole)
-            return
-        yield from whole[:_MOST_ITERATIONS]
-
-    return chosen
-
-
-def _number(value: Any) -> int:  # noqa: ANN401
-    value = getattr(value, "value", value)
-    handle = getattr(value, "handle", None)
-    return int(handle.data.reshape(-1)[0]) if handle is not None else int(value)
-
-
-def _intercept(builder: Any, recorder: Recorder) -> Any:  # noqa: ANN401
-    """Replaces memory operations, and on the exact side the width of what is narrow; returns what undoes that."""
-    handle = interpreter.TensorHandle
-    kept: dict[str, Any] = {}
-
-    def load(pointers: Any, mask: Any, other: Any, *_: Any) -> Any:  # noqa: ANN401
-        name = recorder.access("load", pointers, mask.data)
-        kind = pointers.get_element_ty()
-        return handle(recorder.value(name, kind, pointers.data.shape), kind)
-
-    def store(pointers: Any, value: Any, mask: Any, *_: Any) -> None:  # noqa: ANN401
-        recorder.access("store", pointers, mask.data)
-
-    def atomic(_: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:  # noqa: ANN401
-        name = recorder.access("atomic", pointers, mask.data)
-        return handle(recorder.value(name, value.dtype.scalar, pointers.data.shape), value.dtype.scalar)
-
-    def compare_and_swap(pointers: Any, *more: Any) -> Any:  # noqa: ANN401
-        name = recorder.access("atomic", pointers, True)
-        kind = pointers.get_element_ty()
-        return handle(recorder.value(name, kind, pointers.data.shape), kind)
-
-    def add_pointer(pointers: Any, offset: Any) -> Any:  # noqa: ANN401
-        size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
-        return handle(pointers.data + (offset.data.astype(np.int64) * size).astype(np.uint64), pointers.dtype)
-
-    def elementwise(_: Any, __: Any, ___: Any, arguments: Any, kind: Any, ____: Any) -> Any:  # noqa: ANN401
-        return handle(np.ones(arguments[0].data.shape, dtype=interpreter._get_np_dtype(kind)), kind.scalar)
-
-    replaced = {
-        "create_masked_load": load, "create_masked_store": store, "create_atomic_rmw": atomic,
-        "create_atomic_cas": compare_and_swap, "create_addptr": add_pointer, "create_extern_elementwise": elementwise,
-        "create_assert": lambda *_: None, "create_assume": lambda *_: None,
-    }  # fmt: skip
-    if recorder.exact:
-        replaced |= {
-            "create_get_program_id": lambda axis: handle(np.array([builder.grid_idx[axis]], dtype=np.int64), tl.int32),
-            "create_get_num_programs": lambda axis: handle(
-                np.array([builder.grid_dim[axis]], dtype=np.int64), tl.int32
-            ),
-            "create_make_range": lambda _, start, stop: handle(np.arange(start, stop, dtype=np.int64), tl.int32),
-        }
-    for name, function in replaced.items():
-        kept[name] = builder.__dict__.get(name)
-        setattr(builder, name, function)
-    widths, fits = interpreter._get_np_dtype, interpreter._validate_np_data_size
-    if recorder.exact:
-        interpreter._validate_np_data_size = lambda *_: True
-        interpreter._get_np_dtype = lambda kind: _wide(widths(kind))
-
-    def undo() -> None:
-        interpreter._get_np_dtype, interpreter._validate_np_data_size = widths, fits
-        for name, before in kept.items():
-            if before is None:
-                delattr(builder, name)
-            else:
-                setattr(builder, name, before)
-
-    return undo
-
-
-def _wide(kind: Any) -> Any:  # noqa: ANN401
-    return np.dtype(np.int64) if kind.name in _NARROW else kind
+    return called
 
 
 def main() -> None:
@@ -246,7 +61,7 @@ def main() -> None:
     os.dup2(2, 1)  # the interpreter prints
     np.seterr(all="ignore")
     supply(libdevice)
-    signal.signal(signal.SIGALRM, _too_long)
+    _give_semantic()
     for line in sys.stdin:
         try:
             answer = run(json.loads(line))
@@ -254,10 +69,6 @@ def main() -> None:
             answer = {"failure": f"{type(error).__name__}: {error}".splitlines()[0][:400]}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-
-
-def _too_long(number: int, frame: object) -> None:
-    raise TimeoutError(f"it takes longer than {_SECONDS} s")
 
 
 if __name__ == "__main__":

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from kernelscope.artifact import open_artifact
 from kernelscope.artifact.contents import Model
 from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable
-from kernelscope.audit.results import AuditResult, KernelResult, UnsafeFinding
+from kernelscope.audit.results import AuditResult, Consequence, KernelResult, UnsafeFinding
 from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, audit, read_model
 from kernelscope.errors import KernelscopeError
-from kernelscope.launches.host_arithmetic import evaluate, reduced
-from kernelscope.launches.host_expression import (
-    HostBinary,
-    HostCast,
-    HostConstant,
-    HostExpression,
-    HostSelect,
-    HostType,
-)
-from kernelscope.launches.launch import Launch, ScalarArgument, TensorArgument, WrapperFacts
+from kernelscope.launches.host_arithmetic import evaluate
+from kernelscope.launches.launch import EmbeddedKernel, Launch, WrapperFacts
 from kernelscope.paths import StrPath
-from kernelscope.replay.results import Replay, ReplayedAccess, ReplayState
-from kernelscope.triton_source.scalar_types import PointerType, ScalarType
+from kernelscope.replay.host_replay import HOST_CODES, host_fault
+from kernelscope.replay.interpreter_process import Interpreter
+from kernelscope.replay.judging import Judged, judged
+from kernelscope.replay.launch_values import arguments_of, elements_of
+from kernelscope.replay.patched_kernels import PatchedKernels
+from kernelscope.replay.results import PatchedReplay, PatchedState, Replay, Replayed, ReplayedAccess, ReplayState
 
-_TIME_LIMIT = 120.0
-_GRID_CODES = {
-    "KS302": "the driver refuses the launch: no program runs",
-    "KS303": "the launcher drops the grid's high bits: programs are missing, none is wrong",
-    "KS304": "triton's launcher skips the launch: no program runs",
-    "KS305": "the host's own arithmetic wraps before the launch",
-    "KS106": "the kernel does not compile",
-    "KS202": "the loop's counter steps past its bound after as many iterations as the size has",
-}
+Request = dict[str, Any]
+_STATES = {True: ReplayState.REPRODUCED, False: ReplayState.NOT_REPRODUCED, None: ReplayState.NOT_REPLAYABLE}
 
 
 def replay(
@@ -50,37 +33,82 @@ def replay(
     *,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
     launch_file: StrPath | None = None,
+    patched: bool = True,
 ) -> Replay:
-    """Runs the program and lane of a finding's witness. Needs triton, torch and numpy; no GPU.
+    """Runs the program and lane of a finding's witness, and with `patched` the same in the patched kernel. Needs triton,
+    torch and numpy; no GPU.
 
     `finding`: its id, as `audit --format json` gives it, or the beginning of one. Buffers are addresses only: nothing of the
     sizes of the witness is allocated. KernelscopeError for an id that there is not, or when triton is missing."""
     path, launch_file = os.fspath(path), None if launch_file is None else os.fspath(launch_file)
     result = audit([path], device_memory=device_memory, launch_file=launch_file)
-    chosen = [(k, f) for k, f in _unsafe(result) if f.id == finding] or [
-        (k, f) for k, f in _unsafe(result) if f.id.startswith(finding)
-    ]
-    if not chosen:
-        known = ", ".join(f.id for _, f in _unsafe(result)[:6]) or "none"
-        raise KernelscopeError(f"no unsafe finding {finding}", where=path, try_this=f"there are {known}")
+    kernel, found = chosen_finding(path, result, finding)
     with Interpreter() as interpreter:
-        return _Replayer(path, launch_file, interpreter).run(*chosen[0])
+        patches = PatchedKernels(device_memory) if patched else None
+        return _Replayer(path, launch_file, interpreter, patches).run(kernel, found)
+
+
+def chosen_finding(path: str, result: AuditResult, finding: str) -> tuple[KernelResult, UnsafeFinding]:
+    """The unsafe finding with that id, or the first whose id begins so; KernelscopeError where there is none."""
+    found = _unsafe(result)
+    chosen = [(k, f) for k, f in found if f.id == finding] or [(k, f) for k, f in found if f.id.startswith(finding)]
+    if not chosen:
+        known = ", ".join(f.id for _, f in found[:6]) or "none"
+        raise KernelscopeError(f"no unsafe finding {finding}", where=path, try_this=f"there are {known}")
+    return chosen[0]
 
 
 def replay_all(
     path: str, result: AuditResult, *, launch_file: str | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    device_memory: int | None = DEFAULT_DEVICE_MEMORY, patched: bool = True,
+    progress: Callable[[int, int, str], None] | None = None, interpreter: Interpreter | None = None,
 ) -> tuple[Replay, ...]:  # fmt: skip
-    """Replays of every unsafe finding in an audit of `path`."""
+    """Replays of every unsafe finding in an audit of `path`; `interpreter`: one that runs already."""
+    if interpreter is None:
+        with Interpreter() as own:
+            return replay_all(
+                path, result, launch_file=launch_file, device_memory=device_memory, patched=patched, progress=progress,
+                interpreter=own,
+            )  # fmt: skip
     found = _unsafe(result)
-    with Interpreter() as interpreter:
-        replayer = _Replayer(path, launch_file, interpreter)
-        replays = []
-        for number, (kernel, finding) in enumerate(found):
-            if progress is not None:
-                progress(number, len(found), finding.id)
-            replays.append(replayer.run(kernel, finding))
+    replayer = _Replayer(path, launch_file, interpreter, PatchedKernels(device_memory) if patched else None)
+    replays = []
+    for number, (kernel, finding) in enumerate(found):
+        if progress is not None:
+            progress(number, len(found), finding.id)
+        replays.append(replayer.run(kernel, finding))
     return tuple(replays)
+
+
+def replay_audit(
+    result: AuditResult, *, launch_file: str | None = None, device_memory: int | None = DEFAULT_DEVICE_MEMORY,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Replayed:  # fmt: skip
+    """What the witness of every unsafe finding did, of all artifacts; the patched kernels are left out."""
+    replayed: dict[tuple[str, str], Replay] = {}
+    unsafe = [artifact for artifact in result.artifacts if _unsafe(replace(result, artifacts=(artifact,)))]
+    if not unsafe:
+        return replayed
+    with Interpreter() as interpreter:
+        for artifact in unsafe:
+            alone = replace(result, artifacts=(artifact,))
+            for one in replay_all(
+                artifact.path, alone, launch_file=launch_file, device_memory=device_memory, patched=False,
+                progress=progress, interpreter=interpreter,
+            ):  # fmt: skip
+                replayed[artifact.path, one.finding.id] = one
+    return replayed
+
+
+def replay_request(
+    path: str, result: AuditResult, finding: str, *, launch_file: str | None = None
+) -> tuple[Request, Mapping[str, int]]:
+    """What the interpreter is asked for a finding, and the elements of each buffer; KernelscopeError where it cannot be."""
+    kernel, found = chosen_finding(path, result, finding)
+    asked = _Replayer(path, launch_file, None, None).request(kernel, found)
+    if isinstance(asked, str):
+        raise KernelscopeError(f"{found.id} cannot be replayed: {asked}", where=path, try_this="choose another finding")
+    return asked
 
 
 def _unsafe(result: AuditResult) -> list[tuple[KernelResult, UnsafeFinding]]:
@@ -88,106 +116,104 @@ def _unsafe(result: AuditResult) -> list[tuple[KernelResult, UnsafeFinding]]:
     return [(k, f) for k in kernels for f in k.findings if isinstance(f, UnsafeFinding)]
 
 
-class Interpreter:
-    """The child in which Triton's interpreter runs."""
-
-    def __init__(self) -> None:
-        for name in ("triton", "torch", "numpy"):
-            if importlib.util.find_spec(name) is None:
-                raise KernelscopeError(
-                    f"{name} is not installed, and replay needs it", try_this="pip install 'kernelscope[build]'"
-                )
-        root = str(Path(__file__).resolve().parents[2])
-        paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "kernelscope.replay.interpreted"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )  # fmt: skip
-
-    def __enter__(self) -> Interpreter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._child.kill()
-        self._child.wait()
-
-    def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer to one request: `hardware` and `exact`, or `failure`."""
-        stdin, stdout = self._child.stdin, self._child.stdout
-        assert stdin is not None and stdout is not None
-        return _asked(stdin, stdout, request)
-
-
-def _asked(stdin: IO[str], stdout: IO[str], request: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        stdin.write(json.dumps(request) + "\n")
-        stdin.flush()
-        line = stdout.readline()
-    except OSError:
-        line = ""
-    if not line:
-        return {"failure": "the interpreter's process ended"}
-    answer: Mapping[str, Any] = json.loads(line)
-    return answer
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     model: Model
     wrapper: WrapperFacts
     launch: Launch
+    kernel: EmbeddedKernel
     choice: ProgramChoice
-    source: str
 
 
 class _Replayer:
-    def __init__(self, path: str, launch_file: str | None, interpreter: Interpreter) -> None:
+    def __init__(
+        self, path: str, launch_file: str | None, interpreter: Interpreter | None, patches: PatchedKernels | None
+    ) -> None:
         self._path = path
         self._interpreter = interpreter
+        self._patches = patches
         self._facts = [(model, read_model(model, launch_file)) for model in open_artifact(path).models]
         self._readers = {id(model): KernelReader(model.binaries) for model, _ in self._facts}
 
     def run(self, kernel: KernelResult, finding: UnsafeFinding) -> Replay:
-        if finding.code in _GRID_CODES:
-            return self._not_replayable(kernel, finding, _GRID_CODES[finding.code])
+        nothing = Replay(self._path, kernel.name, finding, ReplayState.NOT_REPLAYABLE, "", {}, None, ())
+        if finding.consequence is Consequence.DOES_NOT_COMPILE:
+            return replace(nothing, detail="the kernel does not compile, so that no program runs")
         found = self._found(kernel, finding)
         if found is None:
-            return self._not_replayable(kernel, finding, "its launch is not known")
+            return replace(nothing, detail="its launch is not known")
         sizes = finding.witness.symbols
-        grid = [evaluate(g, sizes) for g in found.launch.grid]
-        if any(g is None for g in grid):
-            return self._not_replayable(kernel, finding, "the grid is not known")
-        arguments = _arguments(found, sizes)
-        if isinstance(arguments, str):
-            return self._not_replayable(kernel, finding, arguments)
-        request = {
-            "source": found.source, "function": found.launch.kernel, "arguments": arguments, "grid": grid,
-            "program_id": list(finding.witness.program_id), "lane": list(finding.witness.lane),
-            "loops": dict(finding.witness.loop), "loaded": dict(finding.witness.loaded),
-        }  # fmt: skip
-        answer = self._interpreter.run(request)
-        if "failure" in answer:
-            return self._not_replayable(kernel, finding, f"the interpreter cannot run it: {answer['failure']}")
-        failure = answer["hardware"]["failure"] or answer["exact"]["failure"]
-        sides = [answer[side]["accesses"] for side in ("hardware", "exact")]
-        if failure is not None:
-            sides = [side[: min(map(len, sides))] for side in sides]
-        accesses = _paired(sides[0], sides[1], _elements(found.launch, sizes))
-        wrong = [a for a in accesses if not a.agrees]
-        if failure is not None and not wrong:
-            return self._not_replayable(kernel, finding, f"the interpreter cannot run it: {failure}")
-        passed = {a["name"]: (a["exact"], a["hardware"]) for a in arguments if a["kind"] == "scalar"}
-        state = ReplayState.REPRODUCED if wrong else ReplayState.NOT_REPRODUCED
-        detail = "" if wrong else "the lane does the same on both sides"
-        if failure is not None:
-            detail = f"the run ended early: {failure}"
-        shape = (grid[0] or 0, grid[1] or 0, grid[2] or 0)
-        return Replay(self._path, kernel.name, finding, state, detail, passed, shape, accesses)
+        if finding.code in HOST_CODES:
+            faults = [host_fault(finding.code, launch, sizes) for launch in found.choice.launches]
+            wrong, detail = next((fault for fault in faults if fault[0]), faults[0])
+            patched = PatchedReplay(PatchedState.NO_PATCH, "the launch is at fault, not the kernel") if self._patches else None
+            return replace(nothing, state=_STATES[wrong], detail=detail, patched=patched)
+        elements = elements_of(found.launch, sizes)
+        requests = _requests(found.kernel.source, found.launch, found.choice, finding)
+        if isinstance(requests, str):
+            return replace(nothing, detail=requests)
+        request, one = self._first_wrong(requests, finding, kernel, elements)
+        passed = {a["name"]: (a["exact"], a["hardware"]) for a in request["arguments"] if a["kind"] == "scalar"}
+        x, y, z = request["grid"]
+        result = replace(
+            nothing, state=_STATES[one.wrong], detail=one.detail, arguments=passed, grid=(x, y, z), accesses=one.accesses
+        )
+        if one.wrong and self._patches is not None:
+            return replace(result, patched=self._patched(found, finding, kernel, elements, request, one))
+        return result
 
-    def _not_replayable(self, kernel: KernelResult, finding: UnsafeFinding, why: str) -> Replay:
-        return Replay(self._path, kernel.name, finding, ReplayState.NOT_REPLAYABLE, why, {}, None, ())
+    def request(self, kernel: KernelResult, finding: UnsafeFinding) -> tuple[Request, Mapping[str, int]] | str:
+        if finding.code in HOST_CODES or finding.consequence is Consequence.DOES_NOT_COMPILE:
+            return "no program of the kernel is at fault"
+        found = self._found(kernel, finding)
+        if found is None:
+            return "its launch is not known"
+        requests = _requests(found.kernel.source, found.launch, found.choice, finding)
+        return requests if isinstance(requests, str) else (requests[0], elements_of(found.launch, finding.witness.symbols))
+
+    def _first_wrong(
+        self, requests: Sequence[Request], finding: UnsafeFinding, kernel: KernelResult, elements: Mapping[str, int]
+    ) -> tuple[Request, Judged]:
+        """The first that goes wrong, of the block sizes that the launch may have; else the first that runs."""
+        answers = []
+        for request in requests:
+            answers.append((request, self._judged(request, finding, kernel, elements)))
+            if answers[-1][1].wrong:
+                return answers[-1]
+        return next((answer for answer in answers if answer[1].wrong is False), answers[0])
+
+    def _judged(
+        self, request: Request, finding: UnsafeFinding, kernel: KernelResult, elements: Mapping[str, int]
+    ) -> Judged:
+        assert self._interpreter is not None
+        first = kernel.source.first_line if kernel.source is not None else 1
+        line = finding.location.line - first + 1
+        return judged(self._interpreter.run(request), finding, line, elements)
+
+    def _patched(
+        self, found: _Found, finding: UnsafeFinding, kernel: KernelResult, elements: Mapping[str, int],
+        request: Request, before: Judged,
+    ) -> PatchedReplay:  # fmt: skip
+        assert self._patches is not None
+        patched = self._patches.of(found.model, found.wrapper, found.kernel, found.launch)
+        if isinstance(patched, str):
+            return PatchedReplay(PatchedState.NO_PATCH, patched)
+        reader = self._readers[id(found.model)]
+        read = reader.read(patched.kernel)
+        if not isinstance(read, Readable):
+            return PatchedReplay(PatchedState.NOT_REPLAYABLE, read.what)
+        choice = reader.programs(read, patched.launch)
+        requests = _requests(patched.kernel.source, patched.launch, choice, finding)
+        if isinstance(requests, str):
+            return PatchedReplay(PatchedState.NOT_REPLAYABLE, requests)
+        alike = [r for r in requests if _blocks(r) == _blocks(request)] or requests
+        _, after = self._first_wrong(alike, finding, kernel, elements)
+        if after.wrong is None:
+            return PatchedReplay(PatchedState.NOT_REPLAYABLE, after.detail)
+        accesses = _meant_and_done(before.accesses, after.accesses)
+        settled = not after.wrong and all(access.agrees for access in accesses)
+        state = PatchedState.SETTLED if settled else PatchedState.NOT_SETTLED
+        return PatchedReplay(state, "", accesses)
 
     def _found(self, kernel: KernelResult, finding: UnsafeFinding) -> _Found | None:
         for model, facts in self._facts:
@@ -203,111 +229,44 @@ class _Replayer:
                     if not isinstance(read, Readable):
                         return None
                     choice = self._readers[id(model)].programs(read, launch)
-                    return _Found(model, wrapper, launch, choice, embedded.source)
+                    return _Found(model, wrapper, launch, embedded, choice)
         return None
 
 
-def _arguments(found: _Found, sizes: Mapping[str, int]) -> list[dict[str, Any]] | str:
-    """Every parameter with its type and value; a sentence where one is not known."""
-    program = found.choice.programs[0]
-    given = {a.name: a for a in found.launch.arguments}
-    result: list[dict[str, Any]] = []
-    for name in program.parameters:
-        kind = program.types.get(name)
-        argument = given.get(name)
-        if name in program.constexprs:
-            result.append({"name": name, "kind": "constexpr", "value": _plain(program.constexprs[name])})
-        elif isinstance(kind, PointerType):
-            result.append({"name": name, "kind": "pointer", "type": f"*{_signature(kind.element)}"})
-        elif isinstance(kind, ScalarType) and isinstance(argument, ScalarArgument):
-            value = _exact(argument.value, sizes)
-            if value is None:
-                return f"the argument {name} is not known"
-            passed = evaluate(argument.value, sizes)
-            passed = value if passed is None else passed
-            if argument.c_type is not None and argument.c_type is not HostType.PYTHON:
-                passed = reduced(passed, argument.c_type)
-            result.append(
-                {
-                    "name": name,
-                    "kind": "scalar",
-                    "type": _signature(kind),
-                    "exact": value,
-                    "hardware": kind.wrap(passed),
-                }
-            )
-        else:
-            return f"the argument {name} is not known"
-    return result
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, int | float | str | type(None)) else str(value)
-
-
-def _signature(kind: ScalarType) -> str:
-    """The type as a kernel's signature names it: `i32`, `fp32`."""
-    name = kind.name
-    for long, short in (("uint", "u"), ("int", "i"), ("bfloat16", "bf16"), ("float", "fp")):
-        if name.startswith(long):
-            return short + name[len(long) :] if long != "bfloat16" else short
-    return name
-
-
-def _exact(expression: HostExpression, sizes: Mapping[str, int]) -> int | None:
-    """The mathematical value: without the C types that the host computes in."""
-    match expression:
-        case HostCast(operand, _):
-            return _exact(operand, sizes)
-        case HostBinary(operator, left, right):
-            a, b = _exact(left, sizes), _exact(right, sizes)
-            if a is None or b is None:
-                return None
-            return evaluate(HostBinary(operator, HostConstant(a), HostConstant(b), HostType.PYTHON), sizes)
-        case HostSelect(condition, if_true, if_false):
-            test = _exact(condition, sizes)
-            return None if test is None else _exact(if_true if test else if_false, sizes)
-        case _:
-            return evaluate(expression, sizes)
-
-
-def _elements(launch: Launch, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Elements that each buffer spans, where its layout is known."""
-    result: dict[str, int] = {}
-    for argument in launch.arguments:
-        if not isinstance(argument, TensorArgument):
-            continue
-        tensor = argument.tensor
-        if tensor.sizes is None or tensor.strides is None:
-            continue
-        extents = [evaluate(s, sizes) for s in tensor.sizes]
-        strides = [evaluate(s, sizes) for s in tensor.strides]
-        if any(v is None for v in (*extents, *strides)):
-            continue
-        pairs = list(zip(extents, strides, strict=True))
-        result[argument.name] = 1 + sum((e - 1) * s for e, s in pairs if e is not None and s is not None)
-    return result
-
-
-def _paired(
-    hardware: Sequence[Mapping[str, Any]], exact: Sequence[Mapping[str, Any]], elements: Mapping[str, int]
+def _meant_and_done(
+    before: Sequence[ReplayedAccess], after: Sequence[ReplayedAccess]
 ) -> tuple[ReplayedAccess, ...]:
-    """Accesses of both sides in order; where one side has more (a loop that only it enters), the other has none."""
-    result = []
-    for number in range(max(len(hardware), len(exact))):
-        left = hardware[number] if number < len(hardware) else None
-        right = exact[number] if number < len(exact) else None
-        one = left or right
-        assert one is not None
-        buffer = one["buffer"] or "?"
-        result.append(
-            ReplayedAccess(
-                one["line"],
-                one["kind"],
-                buffer,
-                right["offset"] if right else None,
-                left["offset"] if left else None,
-                elements.get(buffer),
-            )
-        )
-    return tuple(result)
+    """What the original means to do, beside what the patched kernel does; a loop that ran otherwise leaves no pairs."""
+    meant = [access for access in before if access.exact is not None]
+    done = [access for access in after if access.hardware is not None]
+    if len(meant) != len(done):
+        return tuple(after)
+    return tuple(
+        replace(a, exact=b.exact, values=(b.values[0], a.values[1])) for a, b in zip(done, meant, strict=True)
+    )
+
+
+def _blocks(request: Request) -> dict[str, object]:
+    return {a["name"]: a["value"] for a in request["arguments"] if a["kind"] == "constexpr"}
+
+
+def _requests(source: str, launch: Launch, choice: ProgramChoice, finding: UnsafeFinding) -> list[Request] | str:
+    """What the interpreter is asked, for each of the block sizes that the launch may have; a sentence where something is
+    not known."""
+    witness = finding.witness
+    requests: list[Request] = []
+    for program, blocked in zip(choice.programs, choice.launches, strict=True):
+        grid = [evaluate(dimension, witness.symbols) for dimension in blocked.grid]
+        arguments = arguments_of(program, launch, witness.symbols)
+        if isinstance(arguments, str):
+            return arguments
+        if any(dimension is None for dimension in grid):
+            return "the grid is not known"
+        requests.append(
+            {
+                "source": source, "function": launch.kernel, "arguments": arguments, "grid": grid,
+                "program_id": list(witness.program_id), "lane": list(witness.lane), "loops": dict(witness.loop),
+                "loaded": dict(witness.loaded),
+            }
+        )  # fmt: skip
+    return requests

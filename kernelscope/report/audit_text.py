@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from kernelscope.audit.results import ArtifactResult, AuditResult, ModelResult, Note, UnknownFinding, Verdict
+from kernelscope.replay.results import Replay, Replayed
 from kernelscope.report.answer import Answer, answers_of
 from kernelscope.report.answer_line import answer_line
 from kernelscope.report.assumptions_text import assumption_lines
@@ -32,19 +33,22 @@ _MAX_BRIEF = 12
 TitleOf = Callable[[str], str]
 
 
-def audit_text(result: AuditResult, style: TextStyle, title_of: TitleOf) -> str:
-    """The report; `title_of` gives the title of a code."""
-    return render(_parts(result, style, title_of), style)
+def audit_text(result: AuditResult, style: TextStyle, title_of: TitleOf, replayed: Replayed | None = None) -> str:
+    """The report; `title_of` gives the title of a code, `replayed` what witnesses did when they were run."""
+    return render(_parts(result, style, title_of, replayed or {}), style)
 
 
-def _parts(result: AuditResult, style: TextStyle, title_of: TitleOf) -> Iterator[RenderableType]:
+def _parts(
+    result: AuditResult, style: TextStyle, title_of: TitleOf, replayed: Replayed
+) -> Iterator[RenderableType]:
     for artifact in result.artifacts:
         for answer in answers_of(artifact):
             yield from _answer(answer)
     several = sum(len(artifact.models) for artifact in result.artifacts) > 1
     for artifact in result.artifacts:
         for model in artifact.models:
-            body = list(_model(model, style, title_of))
+            told = {identity: one for (path, identity), one in replayed.items() if path == artifact.path}
+            body = list(_model(model, style, title_of, told))
             if body and several:
                 yield Text("")
                 yield heading(f"== {_subject(artifact, model)}")
@@ -79,10 +83,12 @@ def _totals(result: AuditResult) -> Text:
 # -- one model --------------------------------------------------------------------------------------------------------
 
 
-def _model(model: ModelResult, style: TextStyle, title_of: TitleOf) -> Iterator[RenderableType]:
+def _model(
+    model: ModelResult, style: TextStyle, title_of: TitleOf, replayed: Mapping[str, Replay]
+) -> Iterator[RenderableType]:
     for note in model.notes:
         yield paragraph(note)
-    yield from _unsafe(unsafe_folds(model.kernels), style, title_of)
+    yield from _unsafe(unsafe_folds(model.kernels), style, title_of, replayed)
     of_model = [finding for finding in model.findings if isinstance(finding, UnknownFinding)]
     yield from _unknown(unknown_folds(model.kernels, of_model), style, title_of)
     yield from _notes(model)
@@ -93,13 +99,16 @@ def _model(model: ModelResult, style: TextStyle, title_of: TitleOf) -> Iterator[
         yield indented(safe_table(safe))
 
 
-def _unsafe(folds: list[UnsafeFold], style: TextStyle, title_of: TitleOf) -> Iterator[RenderableType]:
+def _unsafe(
+    folds: list[UnsafeFold], style: TextStyle, title_of: TitleOf, replayed: Mapping[str, Replay]
+) -> Iterator[RenderableType]:
     for fold in folds[:_MAX_FULL]:
         yield Text("")
         yield from kernel_heading(fold.kernel)
         for repeated in fold.findings[:_MAX_FINDINGS]:
             yield Text("")
-            yield from unsafe_finding(repeated, title_of(repeated.finding.code), fold.also, style)
+            finding = repeated.finding
+            yield from unsafe_finding(repeated, title_of(finding.code), fold.also, style, replayed.get(finding.id))
         if len(fold.findings) > _MAX_FINDINGS:
             yield Text("")
         for repeated in fold.findings[_MAX_FINDINGS:]:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kernelscope.audit.results import Consequence, KernelResult, Note, UnknownFinding, UnsafeFinding, Verdict
 from kernelscope.launches.expression_text import host_expression_text
+from kernelscope.replay.results import Replay
 from kernelscope.report.console import TextStyle
 from kernelscope.report.excerpt import excerpt
 from kernelscope.report.expression_tree import expression_tree
@@ -36,7 +37,9 @@ def _short(text: str) -> str:
     return text if len(text) <= _MAX_GRID else f"{text[: _MAX_GRID - 3]}..."
 
 
-def unsafe_finding(repeated: Repeated, title: str, same: Sequence[str], style: TextStyle) -> Iterator[RenderableType]:
+def unsafe_finding(
+    repeated: Repeated, title: str, same: Sequence[str], style: TextStyle, replay: Replay | None = None
+) -> Iterator[RenderableType]:
     """Everything about an unsafe finding; `same` names the other kernels that have it too."""
     finding = repeated.finding
     yield from _place(finding, title, style)
@@ -47,6 +50,8 @@ def unsafe_finding(repeated: Repeated, title: str, same: Sequence[str], style: T
     yield Text("")
     for label, value in _facts(finding):
         yield labelled(label, value)
+    if replay is not None:
+        yield labelled("replay", replay.state.value + (f": {replay.detail}" if replay.detail else ""))
     if repeated.other_lines:
         yield labelled("also", f"line {listed([str(line) for line in repeated.other_lines], _MAX_LINES)}")
     if same:

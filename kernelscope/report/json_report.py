@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kernelscope import __version__
 from kernelscope.audit.results import (
@@ -24,6 +25,7 @@ from kernelscope.audit.results import (
 from kernelscope.gate.gating import Disposition, GatedAudit
 from kernelscope.launches.expression_text import argument_text, host_expression_text
 from kernelscope.launches.launch import Launch, Symbol
+from kernelscope.replay.results import Replayed
 from kernelscope.report.totals import totals_of
 
 SCHEMA = 1
@@ -31,18 +33,36 @@ SCHEMA = 1
 Json = Mapping[str, object]
 
 
-def audit_json(gated: GatedAudit, command: Sequence[str], patchable: frozenset[str] | None = None) -> str:
+def audit_json(
+    gated: GatedAudit, command: Sequence[str], patchable: frozenset[str] | None = None, replayed: Replayed | None = None
+) -> str:
     """An audit's result as JSON text; `command` is how the program was called. `gate` is there when one was given.
-    `patchable`: ids of the findings that a patch settles (None: not looked for)."""
+    `patchable`: ids of the findings that a patch settles; `replayed`: what their witnesses did (None: not looked for)."""
     result = gated.audit
     document = {
         "schema": SCHEMA,
         "tool": _tool(command),
         "assumptions": _assumptions(result.assumptions),
         "totals": totals_of(result).by_word(),
-        "artifacts": [_artifact(artifact, patchable) for artifact in result.artifacts],
+        "artifacts": [_artifact(artifact, _Extras(artifact.path, patchable, replayed)) for artifact in result.artifacts],
     }
     return _dump({**document, "gate": _gate(gated)} if gated.is_gated else document)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    """What was looked for beside the audit, of one artifact."""
+
+    path: str
+    patchable: frozenset[str] | None
+    replayed: Replayed | None
+
+    def patch_of(self, finding: UnsafeFinding) -> str | None:
+        return None if self.patchable is None else "available" if finding.id in self.patchable else "none"
+
+    def replay_of(self, finding: UnsafeFinding) -> str | None:
+        one = None if self.replayed is None else self.replayed.get((self.path, finding.id))
+        return None if one is None else one.state.name.lower()
 
 
 def _gate(gated: GatedAudit) -> Json:
@@ -89,24 +109,24 @@ def _assumptions(assumptions: Assumptions) -> Json:
     }
 
 
-def _artifact(artifact: ArtifactResult, patchable: frozenset[str] | None) -> Json:
+def _artifact(artifact: ArtifactResult, extras: _Extras) -> Json:
     return {
         "path": artifact.path,
         "verdict": artifact.verdict.word,
         "error": artifact.error,
-        "models": [_model(model, patchable) for model in artifact.models],
+        "models": [_model(model, extras) for model in artifact.models],
     }
 
 
-def _model(model: ModelResult, patchable: frozenset[str] | None) -> Json:
+def _model(model: ModelResult, extras: _Extras) -> Json:
     return {
         "name": model.name,
         "verdict": model.verdict.word,
         "device": model.device,
         "symbols": {symbol.name: _symbol(symbol) for symbol in model.symbols},
         "largest_safe": dict(model.largest_safe),
-        "kernels": [_kernel(kernel, patchable) for kernel in model.kernels],
-        "findings": _findings(model.findings, patchable),
+        "kernels": [_kernel(kernel, extras) for kernel in model.kernels],
+        "findings": _findings(model.findings, extras),
         "notes": list(model.notes),
     }
 
@@ -122,13 +142,13 @@ def _symbol(symbol: Symbol) -> Json:
     }
 
 
-def _kernel(kernel: KernelResult, patchable: frozenset[str] | None) -> Json:
+def _kernel(kernel: KernelResult, extras: _Extras) -> Json:
     return {
         "name": kernel.name,
         "verdict": kernel.verdict.word,
         "index_width": kernel.index_width,
         "launches": [_launch(launch) for launch in kernel.launches],
-        "findings": _findings(kernel.findings, patchable),
+        "findings": _findings(kernel.findings, extras),
         "proofs": [_proof(proof) for proof in kernel.proofs],
         "notes": [_note(finding) for finding in kernel.findings if isinstance(finding, Note)],
     }
@@ -148,12 +168,12 @@ def _launch(launch: Launch) -> Json:
     }
 
 
-def _findings(findings: Iterable[Finding], patchable: frozenset[str] | None) -> list[Json]:
+def _findings(findings: Iterable[Finding], extras: _Extras) -> list[Json]:
     documents: list[Json] = []
     for finding in findings:
         match finding:
             case UnsafeFinding():
-                documents.append(_unsafe(finding, patchable))
+                documents.append(_unsafe(finding, extras))
             case UnknownFinding():
                 documents.append(_unknown(finding))
             case Note():
@@ -161,7 +181,7 @@ def _findings(findings: Iterable[Finding], patchable: frozenset[str] | None) -> 
     return documents
 
 
-def _unsafe(finding: UnsafeFinding, patchable: frozenset[str] | None) -> Json:
+def _unsafe(finding: UnsafeFinding, extras: _Extras) -> Json:
     return {
         "id": finding.id,
         "code": finding.code,
@@ -174,7 +194,8 @@ def _unsafe(finding: UnsafeFinding, patchable: frozenset[str] | None) -> Json:
         "witness": _witness(finding),
         "consequence": finding.consequence.value,
         "smallest_trigger_bytes": finding.smallest_trigger_bytes,
-        "patch": None if patchable is None else "available" if finding.id in patchable else "none",
+        "patch": extras.patch_of(finding),
+        "replay": extras.replay_of(finding),
         "explanation": finding.explanation,
         "launches": list(finding.launch_indices),
         "tree": None if finding.tree is None else _tree(finding.tree),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from kernelscope import __version__
-from kernelscope.replay.results import Replay
+from kernelscope.replay.results import Replay, ReplayedAccess
 
 SCHEMA = 1
 
@@ -35,11 +35,19 @@ def _replay(replay: Replay) -> dict[str, object]:
         },
         "grid": list(replay.grid) if replay.grid is not None else None,
         "arguments": {name: {"exact": exact, "passed": passed} for name, (exact, passed) in replay.arguments.items()},
-        "accesses": [
-            {
-                "line": a.line, "kind": a.kind, "buffer": a.buffer, "exact": a.exact, "hardware": a.hardware,
-                "elements": a.elements, "beyond": a.beyond,
-            }
-            for a in replay.accesses
-        ],
+        "accesses": _accesses(replay.accesses),
+        "patched": None if replay.patched is None else {
+            "state": replay.patched.state.name.lower(), "detail": replay.patched.detail,
+            "accesses": _accesses(replay.patched.accesses),
+        },
     }  # fmt: skip
+
+
+def _accesses(accesses: Sequence[ReplayedAccess]) -> list[dict[str, object]]:
+    return [
+        {
+            "line": a.line, "kind": a.kind, "buffer": a.buffer, "exact": a.exact, "hardware": a.hardware,
+            "elements": a.elements, "beyond": a.beyond, "values": list(a.values),
+        }
+        for a in accesses
+    ]  # fmt: skip

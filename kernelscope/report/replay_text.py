@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kernelscope.replay.results import Replay, ReplayedAccess, ReplayState
+from kernelscope.replay.results import PatchedReplay, PatchedState, Replay, ReplayedAccess, ReplayState
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.layout import indented, labelled, paragraph
 from kernelscope.report.quantities import sizes_text
@@ -53,6 +53,18 @@ def _replay(replay: Replay) -> Iterator[RenderableType]:
     if replay.accesses:
         yield Text("")
         yield indented(_table(replay.accesses))
+    if replay.patched is not None:
+        yield Text("")
+        yield from _patched(replay.patched)
+
+
+def _patched(patched: PatchedReplay) -> Iterator[RenderableType]:
+    """The same point after `kernelscope patch`."""
+    why = f": {patched.detail}" if patched.detail else ""
+    style = "safe" if patched.state is PatchedState.SETTLED else "unknown"
+    yield indented(Text.assemble((patched.state.value, style), why, overflow="fold"))
+    if patched.accesses:
+        yield indented(_table(patched.accesses))
 
 
 def _table(accesses: Sequence[ReplayedAccess]) -> Table:
@@ -80,6 +92,8 @@ def _judgement(access: ReplayedAccess) -> str:
         return ""
     if access.hardware is None:
         return "left out"
+    if access.exact == access.hardware:
+        return f"stores {access.values[1]} in place of {access.values[0]}"
     beyond = access.beyond
     if beyond is None:
         return "another element, or outside"

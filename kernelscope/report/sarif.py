@@ -18,6 +18,7 @@ from kernelscope.audit.results import (
     UnsafeFinding,
 )
 from kernelscope.gate.gating import Disposition, GatedAudit, GatedFinding
+from kernelscope.replay.results import Replayed
 from kernelscope.report.value_flow import flow_steps
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -26,12 +27,12 @@ _FINGERPRINT = "kernelscopeFinding/v1"
 Json = Mapping[str, object]
 
 
-def sarif_text(gated: GatedAudit, command: Sequence[str]) -> str:
+def sarif_text(gated: GatedAudit, command: Sequence[str], replayed: Replayed | None = None) -> str:
     """One run, one result for each finding; accepted and suppressed ones carry their suppression."""
     checks = {check.code: check for check in all_checks()}
     used = sorted({f.finding.code for f in gated.findings})
     artifacts = _Artifacts()
-    results = [_result(f, used, gated, artifacts) for f in gated.findings]
+    results = [_result(f, used, gated, artifacts, replayed or {}) for f in gated.findings]
     run = {
         "tool": {
             "driver": {
@@ -91,7 +92,9 @@ class _Artifacts:
         return self._places[key]
 
 
-def _result(gated: GatedFinding, used: Sequence[str], audit: GatedAudit, artifacts: _Artifacts) -> Json:
+def _result(
+    gated: GatedFinding, used: Sequence[str], audit: GatedAudit, artifacts: _Artifacts, replayed: Replayed
+) -> Json:
     finding = gated.finding
     model, kernel = _parts(audit, gated)
     result: dict[str, object] = {
@@ -101,7 +104,7 @@ def _result(gated: GatedFinding, used: Sequence[str], audit: GatedAudit, artifac
         "message": {"text": _message(gated)},
         "locations": [_location(gated, finding.location, artifacts)],
         "partialFingerprints": {_FINGERPRINT: gated.fingerprint},
-        "properties": _properties(gated),
+        "properties": _properties(gated, replayed),
     }
     if isinstance(finding, UnsafeFinding):
         result["codeFlows"] = [_code_flow(gated, finding, model, kernel, artifacts)]
@@ -140,10 +143,11 @@ def _message(gated: GatedFinding) -> str:
     return f"{where}{finding.detail}"
 
 
-def _properties(gated: GatedFinding) -> Json:
+def _properties(gated: GatedFinding, replayed: Replayed) -> Json:
     finding = gated.finding
     if not isinstance(finding, UnsafeFinding):
         return {"id": finding.id, "verdict": "unknown" if isinstance(finding, UnknownFinding) else "note"}
+    one = replayed.get((gated.artifact, finding.id))
     return {
         "id": finding.id,
         "verdict": "unsafe",
@@ -151,6 +155,7 @@ def _properties(gated: GatedFinding) -> Json:
         "condition": finding.condition,
         "largestSafe": dict(finding.largest_safe),
         "witness": dict(finding.witness.symbols),
+        **({"replay": one.state.value} if one is not None else {}),
     }
 
 

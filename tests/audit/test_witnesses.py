@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kernelscope.audit import audit
-from kernelscope.audit.results import KernelResult, UnsafeFinding, Witness
+from kernelscope.audit.results import Consequence, KernelResult, UnsafeFinding, Witness
 from tests.audit.one_lane import grid_of, run
 from tests.audit.packages import EXPECTED, only_model, package
 from tests.audit.test_verdicts import UNSAFE, audited
@@ -57,3 +57,25 @@ def test_kernel_is_right_at_the_same_point_one_size_before(name: str) -> None:
         exact, machine = (run(kernel, kernel.launches[0], point, exact=mode) for mode in (True, False))
         assert exact.seen == machine.seen
         assert exact.bounds == machine.bounds
+
+
+def test_the_witness_of_an_endless_loop_is_a_program_in_which_it_does_not_end() -> None:
+    """Of 264 programs that stride over the elements, only some step past 2**31 - 1 before they reach the end."""
+    model = only_model(audited("extra/userstrided.unbounded"))
+    endless = [
+        f for k in model.kernels for f in k.findings
+        if isinstance(f, UnsafeFinding) and f.consequence is Consequence.ENDLESS_LOOP
+    ]  # fmt: skip
+    assert [f.witness.program_id for f in endless] == [(200, 0, 0)]
+    witness = endless[0].witness
+    count, step, start = witness.symbols["s33"] * witness.symbols["s50"], 264 * 1024, 200 * 1024
+    past = start + -(-(count - start) // step) * step
+    assert (witness.exact, witness.wrapped) == (past, -(2**31)) and past == 2**31
+
+
+def test_a_bound_that_arrives_wrapped_makes_no_endless_loop() -> None:
+    """The loop over K of a template never runs at 2**35, where K arrives as a negative number: that is KS301's matter."""
+    model = only_model(audited("extra/mmdynamic.unbounded"))
+    findings = [f for k in model.kernels for f in k.findings if isinstance(f, UnsafeFinding)]
+    assert not [f for f in findings if f.consequence is Consequence.ENDLESS_LOOP]
+    assert {f.code for f in findings} >= {"KS301", "KS202"}

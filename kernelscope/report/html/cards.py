@@ -21,6 +21,7 @@ from kernelscope.audit.results import (
     UnsafeFinding,
 )
 from kernelscope.gate.gating import Disposition, GatedAudit
+from kernelscope.replay.results import Replay, Replayed
 from kernelscope.report.finding_text import witness_text
 from kernelscope.report.folding import signature, trigger
 from kernelscope.report.html.marked_code import CodeLine, Mark, marked_line, marked_lines
@@ -53,6 +54,7 @@ class FindingCard:
     plot: ValuePlot | None
     others: tuple[Location, ...]
     passed: str
+    replay: Replay | None
 
     @property
     def other_lines(self) -> tuple[int, ...]:
@@ -79,10 +81,10 @@ class KernelCard:
     source_left_out: bool
 
 
-def kernel_cards(gated: GatedAudit) -> tuple[KernelCard, ...]:
+def kernel_cards(gated: GatedAudit, replayed: Replayed) -> tuple[KernelCard, ...]:
     """A card for each kernel: unsafe ones first, the easiest to trigger on top, then unknown, then the nearest to their
     limit."""
-    maker = _Maker(gated)
+    maker = _Maker(gated, replayed)
     return tuple(maker.card(number, *place) for number, place in enumerate(_ordered(gated.audit)))
 
 
@@ -98,7 +100,8 @@ def _least_trigger(kernel: KernelResult) -> float:
 class _Maker:
     """Keeps what one page has used up already."""
 
-    def __init__(self, gated: GatedAudit) -> None:
+    def __init__(self, gated: GatedAudit, replayed: Replayed) -> None:
+        self._replayed = replayed
         self._passed = {
             (f.artifact, f.model, f.finding.id): f"{f.disposition.value}: {f.why}"
             for f in gated.findings
@@ -142,7 +145,8 @@ class _Maker:
                 return
             self._findings_left -= 1
             passed = self._passed.get((artifact.path, model.name, finding.id), "")
-            yield finding_card(f"{anchor}-{number}", finding, others, model, kernel, passed)
+            replay = self._replayed.get((artifact.path, finding.id))
+            yield finding_card(f"{anchor}-{number}", finding, others, model, kernel, passed, replay)
 
     def _source(self, kernel: KernelResult, findings: Sequence[FindingCard]) -> tuple[tuple[CodeLine, ...], bool]:
         source = kernel.source
@@ -156,7 +160,7 @@ class _Maker:
 
 def finding_card(
     anchor: str, finding: Finding, others: Sequence[Location], model: ModelResult, kernel: KernelResult | None,
-    passed: str = "",
+    passed: str = "", replay: Replay | None = None,
 ) -> FindingCard:  # fmt: skip
     """The card of one finding; `others`: the other places at which it occurs."""
     unsafe = finding if isinstance(finding, UnsafeFinding) else None
@@ -172,6 +176,7 @@ def finding_card(
         plot=value_plot(unsafe, model) if unsafe else None,
         others=tuple(others),
         passed=passed,
+        replay=replay,
     )
 
 
