@@ -13,6 +13,7 @@ from kernelscope.launches.kernel_layout import KernelLayout, layout_of
 from kernelscope.python_syntax import parse_module
 from kernelscope.triton_source.interpreter.spans import SpanMap
 from kernelscope.triton_source.literals import by_parameter, read_table
+from kernelscope.triton_source.module_names import ModuleNames, read_module
 
 _PARSE_FAILURES = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
@@ -42,20 +43,6 @@ class KernelDeclaration:
         return ((node.arg, node) for node in _arguments(self.function))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Module:
-    functions: Mapping[str, ast.FunctionDef]
-    constants: Mapping[str, ast.expr]
-    imports: Mapping[str, str]
-
-    def followed_by(self, other: _Module) -> _Module:
-        """The module whose text is the one's and then the other's."""
-        return _Module(
-            {**self.functions, **other.functions}, {**self.constants, **other.constants},
-            {**self.imports, **other.imports},
-        )  # fmt: skip
-
-
 def read_declarations(text: str, layout: KernelLayout | None = None) -> tuple[KernelDeclaration, ...]:
     """The kernels of a text, in order: those under one of Inductor's decorators, else every jitted function that no
     other one calls. `layout`: the text's parts where they were read already. Nothing is executed. Raises
@@ -64,7 +51,7 @@ def read_declarations(text: str, layout: KernelLayout | None = None) -> tuple[Ke
     if laid_out is not None:
         return laid_out
     tree, indent, parsed = _parsed(text)
-    module, spans = _read_module(tree), SpanMap(parsed, indent)
+    module, spans = read_module(tree), SpanMap(parsed, indent)
     jitted = [f for f in module.functions.values() if any(map(_is_jit, f.decorator_list))]
     entries = [f for f in jitted if _heuristic(f) is not None] or _not_called(jitted)
     return tuple(_declaration(f, module, spans, *_decorator_facts(_heuristic(f))) for f in entries)
@@ -83,17 +70,17 @@ def _read_layout(text: str, layout: KernelLayout | None) -> tuple[KernelDeclarat
     if not isinstance(function, ast.FunctionDef):
         return None
     meta = layout.tables.get("triton_meta", {})
-    module = preamble.followed_by(_read_module(tree))
+    module = preamble.followed_by(read_module(tree))
     if module.functions[function.name] is not function:
         return None
     return (_declaration(function, module, SpanMap(text), layout.heuristic, meta),)
 
 
 @lru_cache(maxsize=32)
-def _preamble(text: str) -> _Module | None:
+def _preamble(text: str) -> ModuleNames | None:
     """What precedes a kernel, which most kernels of a package have in common; None where it is not Python by itself."""
     try:
-        return _read_module(parse_module(text))
+        return read_module(parse_module(text))
     except _PARSE_FAILURES:
         return None
 
@@ -113,31 +100,6 @@ def _parsed(text: str) -> tuple[ast.Module, int, str]:
         raise KernelscopeError(
             f"not valid Python: {reason}", where=f"line {line}", try_this="the source is damaged or truncated"
         ) from None
-
-
-def _read_module(tree: ast.Module) -> _Module:
-    functions: dict[str, ast.FunctionDef] = {}
-    constants: dict[str, ast.expr] = {}
-    imports: dict[str, str] = {}
-    for statement in tree.body:
-        match statement:
-            case ast.FunctionDef(name=name):
-                functions[name] = statement
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                constants[name] = value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                constants[name] = value
-            case ast.Import(names=aliases):
-                for alias in aliases:
-                    imports[alias.asname or alias.name.partition(".")[0]] = (
-                        alias.name if alias.asname else alias.name.partition(".")[0]
-                    )
-            case ast.ImportFrom(module=str(source), names=aliases):
-                for alias in aliases:
-                    imports[alias.asname or alias.name] = f"{source}.{alias.name}"
-            case _:
-                pass
-    return _Module(functions, constants, imports)
 
 
 def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
@@ -187,7 +149,7 @@ def _decorator_facts(decorator: ast.Call | None) -> tuple[str | None, Mapping[st
 
 
 def _declaration(
-    function: ast.FunctionDef, module: _Module, spans: SpanMap, heuristic: str | None, meta: Mapping[str, object]
+    function: ast.FunctionDef, module: ModuleNames, spans: SpanMap, heuristic: str | None, meta: Mapping[str, object]
 ) -> KernelDeclaration:
     arguments = _arguments(function)
     names = tuple(argument.arg for argument in arguments)

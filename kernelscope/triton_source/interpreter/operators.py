@@ -76,6 +76,7 @@ def _as_tensors(s: State, left: Value, right: Value) -> tuple[Value, Value]:
 
 def _with_unknown(s: State, operator: BinaryOperator, left: Value, right: Value, unknown: Unknown) -> Value:
     """A pointer moved by an unknown offset stays a pointer; anything else is unknown."""
+    s.guessed = True
     known = left if is_node(left) else right
     if is_node(known) and is_pointer(known) and operator in (Op.ADD, Op.SUBTRACT):
         offset = nodes.opaque(s, INT64, known.shape, unknown.detail)

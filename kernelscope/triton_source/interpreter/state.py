@@ -74,6 +74,8 @@ class State:
         self.global_values: dict[str, Value] = {}
         self.descriptors: dict[int, Value] = {}
         self.recording = True
+        #: A value of unknown type or shape was met: what looks like an error of types may be none.
+        self.guessed = False
         self.work = 0
         self.call: Callable[[State, JitFunction, list[Value], dict[str, Value]], Value]
 
@@ -95,12 +97,16 @@ class State:
         return KernelscopeError(what, where=f"line {self.span.line}")
 
     def reject(self, detail: str) -> None:
-        """Note that Triton would not compile the current expression."""
-        if len(self.errors) < _MOST_REMARKS:
+        """Note that Triton would not compile the current expression, which is certain only where all types are."""
+        if self.guessed:
+            if not self.unmodelled:
+                self.give_up_on(detail)
+        elif len(self.errors) < _MOST_REMARKS:
             self.errors.append(CompileError(detail, self.span))
 
     def give_up_on(self, detail: str) -> None:
         """Note a construct that could touch memory or alter control flow and that is not followed."""
+        self.guessed = True
         if len(self.unmodelled) < _MOST_REMARKS:
             self.unmodelled.append(Unmodelled(detail, self.span))
 
