@@ -83,9 +83,16 @@ def launchable(model: LaunchModel) -> tuple[Polynomial, ...]:
 
 
 def _narrowed_before_kernel(model: LaunchModel, program: IndexProgram) -> list[GridClaim]:
-    """Arguments that the host carries in fewer bits than the kernel reads (`int var_5` behind a 64-bit parameter)."""
+    """Arguments that the host carries in fewer bits than the kernel reads (`int var_5` behind a 64-bit parameter), or
+    computes in fewer."""
     result: list[GridClaim] = []
     used = {n.name for n in arguments_used(program)}
+    for name, conversion in model.argument_conversions:
+        if name in used and conversion.type in (HostType.INT32, HostType.UINT32):
+            result += _claim(
+                model, "KS301", None, conversion.value, conversion.limits[1], f"argument {name}",
+                expression=conversion.expression, argument=name, type_=conversion.type,
+            )  # fmt: skip
     for argument in model.launch.arguments:
         if not isinstance(argument, ScalarArgument) or argument.c_type is None or argument.name not in used:
             continue

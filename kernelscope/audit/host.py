@@ -185,6 +185,7 @@ class LaunchModel:
     conversions: list[HostConversion]
     unknown: dict[int, HostUnknown]
     grid_conversions: list[HostConversion] = field(default_factory=list)
+    argument_conversions: list[tuple[str, HostConversion]] = field(default_factory=list)
     #: Non-negative wherever the launch happens: from the conditions around it and the guards of `torch.compile`.
     conditions: tuple[Polynomial, ...] = ()
 
@@ -217,11 +218,14 @@ def model_of(
     grid = tuple(reader.read(g) for g in launch.grid)
     grid_conversions, reader.conversions = reader.conversions, []
     arguments: dict[str, Polynomial] = {}
+    argument_conversions: list[tuple[str, HostConversion]] = []
     tensors: dict[str, Tensor] = {}
     for argument in launch.arguments:
         match argument:
             case ScalarArgument(name, value, _):
+                seen = len(reader.conversions)
                 arguments[name] = reader.read(value)
+                argument_conversions += [(name, conversion) for conversion in reader.conversions[seen:]]
             case TensorArgument(name, tensor):
                 tensors[name] = tensor
     extents = {name: extent for name, t in tensors.items() if (extent := _extent(reader, t)) is not None}
@@ -236,7 +240,7 @@ def model_of(
     assert len(grid) == 3
     return LaunchModel(
         launch, space, numbers, steps, grid, arguments, extents, tensors, values, used, memory,
-        conversions, reader.unknown, grid_conversions, conditions,
+        conversions, reader.unknown, grid_conversions, argument_conversions, conditions,
     )  # fmt: skip
 
 

@@ -155,15 +155,18 @@ class LaunchAnalyser:
 
     def _drop_implied(self) -> None:
         """Drop what is not proved by itself but is proved wherever the conditions of the findings hold."""
-        conditions = self.grid_prover.constraints + launchable(self.model)
+        conditions = self.grid_prover.constraints
         for violation in self.result.violations:
             if violation.trigger is not None:
                 conditions += tuple(c for claim in violation.claims if (c := self._as_condition(claim)) is not None)
-        prover = Prover(self.model.space, tuple(dict.fromkeys(conditions)), self.model.steps)
+        of_grid, of_kernel = (
+            Prover(self.model.space, tuple(dict.fromkeys(facts)), self.model.steps)
+            for facts in (conditions, conditions + launchable(self.model))
+        )
         self.result.violations = [
             v for v in self.result.violations
             if v.trigger is not None or not v.claims or v.reason is not UnknownReason.WEAK_PROOF
-            or not prover.proves(v.claims, self.box)
+            or not (of_kernel if v.grid is None else of_grid).proves(v.claims, self.box)
         ]  # fmt: skip
 
     def _as_condition(self, claim: Claim) -> Polynomial | None:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from kernelscope.cpp_wrapper.expressions import C_TYPES, unknown
+from kernelscope.cpp_wrapper.expressions import C_TYPES, converted, unknown
 from kernelscope.cpp_wrapper.host_state import HostState
 from kernelscope.cpp_wrapper.host_values import ValueReader
 from kernelscope.cpp_wrapper.launcher import Launcher, LauncherArgument, PointerParameter, ScalarParameter, TensorItem
 from kernelscope.cpp_wrapper.syntax import Node, argument_nodes, field, nodes_of_type
 from kernelscope.launches.dtypes import item_bytes, signature_name
 from kernelscope.launches.host_arithmetic import apply, substitute, symbols_of
-from kernelscope.launches.host_expression import HostConstant, HostExpression, HostOperator, HostUnknown
+from kernelscope.launches.host_expression import HostConstant, HostExpression, HostOperator, HostType, HostUnknown
 from kernelscope.launches.kernel_metadata import pointee
 from kernelscope.launches.launch import (
     DamagedPart,
@@ -193,7 +193,7 @@ class CallReader:
         self._state.launches.append(self._built(launcher, given, position))
 
     def _built(self, launcher: Launcher, given: Mapping[str, Node], position: SourcePosition) -> Launch:
-        values = {name: self._value(given[name]) for name in launcher.integers}
+        values = {name: self._value(given[name], kind) for name, kind in launcher.integers.items()}
         grid = [substitute(dimension, values) for dimension in launcher.grid]
         constants = {
             name: value.value
@@ -220,8 +220,8 @@ class CallReader:
             types=launcher.metadata.signature,
         )
 
-    def _value(self, node: Node) -> HostExpression:
-        return self._values.integer(node).value
+    def _value(self, node: Node, kind: HostType) -> HostExpression:
+        return converted(self._values.integer(node), kind).value
 
     def _argument(
         self,

@@ -30,6 +30,9 @@ from kernelscope.launches.tensors import new_tensor, unknown_tensor
 
 _RUNTIME_CHECKS = "_check_aoti_runtime_check_inputs_env()"
 _HANDLES = ("RAIIAtenTensorHandle", "AtenTensorHandle", "ConstantHandle")
+_NARROW_TYPES = frozenset({
+    "float", "short", "int16_t", "uint16_t", "unsigned short", "char", "signed char", "unsigned char", "int8_t", "uint8_t",
+})  # fmt: skip
 _COMPOUND = {"+=": HostOperator.ADD, "-=": HostOperator.SUBTRACT, "*=": HostOperator.MULTIPLY}
 
 
@@ -164,6 +167,8 @@ class _Program:
             typed = self._values.integer(value)
             if self._state.rename_multiple(name, typed.value):
                 return
+            if kind in _NARROW_TYPES:
+                typed = unknown(self._text(value), f"the C type {kind} is not modelled")
             scope.names[name] = converted(typed, C_TYPES[kind]) if kind in C_TYPES else typed
             scope.tensors.pop(name, None)
 
@@ -213,7 +218,7 @@ class _Program:
         else:
             source = f"input{index}[{axis}]" if extents == "sizes" else f"input{index}.stride({axis})"
             typed = self._state.define_symbol(name, source, minimum=0 if extents == "sizes" else None)
-            self._state.scope.names[name] = typed
+            self._state.scope.names[name] = converted(typed, C_TYPES[kind]) if kind in C_TYPES else typed
             if extents == "sizes" and isinstance(typed.value, HostSymbol):
                 self._state.dimensions[index, axis] = (typed.value.name, 1)
         return True

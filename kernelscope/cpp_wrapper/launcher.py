@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelscope.cpp_wrapper.block_sizes import block_sizes
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel, without_comment
@@ -19,12 +19,14 @@ from kernelscope.cpp_wrapper.launcher_syntax import (
 )
 from kernelscope.cpp_wrapper.natural_numbers import natural_number
 from kernelscope.cpp_wrapper.syntax import FunctionSlice, MissingField
-from kernelscope.launches.host_expression import HostExpression, HostSymbol, HostType, HostUnknown
+from kernelscope.launches.host_expression import HostConstant, HostExpression, HostSymbol, HostType, HostUnknown
 from kernelscope.launches.kernel_metadata import KernelMetadata, read_metadata
 from kernelscope.launches.launch import EmbeddedKernel
 
 _POINTERS = ("CUdeviceptr", "hipDeviceptr_t", "void*", "void *")
 _SCRATCH = ("global_scratch", "profile_scratch")
+#: Types other than C's integers whose variables hold a value as it was given.
+_KEEPS_VALUES = frozenset({"auto", "float", "double"})
 _OWN_PARAMETERS = ("device_idx_", "stream_", "kernels_", "cubin_dir_")
 
 
@@ -59,14 +61,15 @@ LauncherArgument = PointerParameter | ScalarParameter | TensorItem
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """Everything a launcher says; `parameters` in call order, `integers` those of them with an integer type."""
+    """Everything a launcher says; `parameters` in call order, `integers` those of them with an integer type,
+    and which."""
 
     name: str
     kernel: EmbeddedKernel | None
     metadata: KernelMetadata
     function_name: str | None
     parameters: tuple[str, ...]
-    integers: frozenset[str]
+    integers: Mapping[str, HostType]
     grid: tuple[HostExpression, HostExpression, HostExpression]
     arguments: tuple[LauncherArgument, ...]
     constexprs: Mapping[str, int]
@@ -94,7 +97,7 @@ class _LauncherReader:
         self._kernel = kernel
         self._metadata = read_metadata(kernel.source, kernel.layout) if kernel else KernelMetadata()
         self._parameters: list[str] = []
-        self._integers: set[str] = set()
+        self._integers: dict[str, HostType] = {}
         self._names: dict[str, TypedExpression] = {}
         self._grid_text: dict[str, str] = {}
         self._variables: dict[str, LauncherArgument] = {}
@@ -116,16 +119,17 @@ class _LauncherReader:
                 case Call():
                     self._call(effect)
         launch = self._calls.get("launchKernel")
-        grid = [self._grid(axis) for axis in range(3)]
         if launch is None:
             return None
+        dimensions = (*launch.arguments[1:4], "", "", "")
+        grid = [self._grid(axis, dimensions[axis]) for axis in range(3)]
         numbers = [natural_number(text) for text in launch.arguments[4:6]]
         num_warps, shared_bytes = (numbers + [None, None])[:2]
         cubin, function_name = self._binary()
         texts = [self._grid_text.get(f"grid_{axis}", "") for axis in range(3)]
         return Launcher(
             self._name, self._kernel, self._metadata, function_name, tuple(self._parameters),
-            frozenset(self._integers), (grid[0], grid[1], grid[2]), tuple(self._arguments()),
+            dict(self._integers), (grid[0], grid[1], grid[2]), tuple(self._arguments()),
             block_sizes(self._metadata, grid, texts), num_warps, shared_bytes, cubin,
         )  # fmt: skip
 
@@ -135,7 +139,7 @@ class _LauncherReader:
             return
         self._parameters.append(name)
         if kind is not None and parameter.kind != "bool":
-            self._integers.add(name)
+            self._integers[name] = kind
             self._names[name] = TypedExpression(HostSymbol(name), kind)
         else:
             self._names[name] = TypedExpression(HostUnknown(name, "not an integer"), None)
@@ -148,6 +152,8 @@ class _LauncherReader:
             return
         expression = ExpressionReader(definition.function, self._names).read(definition.value)
         target = C_TYPES.get(kind)
+        if target is None and kind not in _KEEPS_VALUES:
+            expression = unknown(definition.text, f"the C type {kind} is not modelled")
         if kind == "auto" or target is None:
             typed = TypedExpression(expression.value, expression.type if kind == "auto" else None)
         else:
@@ -165,8 +171,12 @@ class _LauncherReader:
             kind = C_TYPES.get(self._declared.get(target, ""))
             self._variables[target] = TensorItem(parameter, parameter, kind)
 
-    def _grid(self, axis: int) -> HostExpression:
-        name = f"grid_{axis}"
+    def _grid(self, axis: int, given: str) -> HostExpression:
+        """The grid dimension that the launch passes."""
+        name = given or f"grid_{axis}"
+        number = natural_number(name)
+        if number is not None:
+            return HostConstant(number)
         return self._names.get(name, unknown(name, "the launcher does not define it")).value
 
     def _binary(self) -> tuple[str | None, str | None]:
@@ -189,4 +199,11 @@ class _LauncherReader:
             else:
                 unknown_value = HostUnknown(entry, "the variable is not followed")
                 arguments[variable] = ScalarParameter(variable, unknown_value, None)
-        return list(arguments.values())
+        return self._by_position(list(arguments.values()))
+
+    def _by_position(self, arguments: list[LauncherArgument]) -> list[LauncherArgument]:
+        """The kernel takes its arguments by position, whatever the variables that hold them are named after."""
+        names = [name for name, kind in self._metadata.signature.items() if kind != "constexpr"]
+        if len(names) != len(arguments):
+            return arguments
+        return [replace(a, name=name) for a, name in zip(arguments, names, strict=True)]
