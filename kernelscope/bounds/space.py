@@ -141,12 +141,24 @@ class Space:
             if factor is None:
                 self._assume_scaled(atom, coefficients[1], rest)
             elif factor < 0:
-                atom.uppers.insert(0, _quotient_bound(rest, -factor, upper=True))
+                self._bound(atom, _quotient_bound(rest, -factor, upper=True), upper=True)
             else:
-                atom.lowers.insert(0, _quotient_bound(-rest, factor, upper=False))
+                self._bound(atom, _quotient_bound(-rest, factor, upper=False), upper=False)
         self.forget()
 
+    def _bound(self, atom: Atom, bound: Polynomial, *, upper: bool) -> None:
+        """Add a bound. Of a value made of sizes, one that depends on more than sizes (a lane, an iteration) keeps only its
+        number: bounds that name each other would loosen both."""
+        if atom.of_sizes and not self.is_of_sizes(bound):
+            number = self.range_of(bound)[1 if upper else 0]
+            if abs(number) >= UNBOUNDED:
+                return
+            bound = Polynomial.constant(floor(number) if upper else ceil(number))
+        (atom.uppers if upper else atom.lowers).insert(0, bound)
+
     def _assume_scaled(self, atom: Atom, factor: Polynomial, rest: Polynomial) -> None:
+        if atom.of_sizes and not (self.is_of_sizes(factor) and self.is_of_sizes(rest)):
+            return
         low, high = self.range_of(factor)
         if low >= 1:
             atom.scaled_lowers.append((factor, -rest))
