@@ -13,6 +13,7 @@ from kernelscope.commands.writing import command_line, refuse_page_on_terminal, 
 
 if TYPE_CHECKING:
     from kernelscope.patching.report import PatchReport
+    from kernelscope.replay.equivalence import Equivalence
 
 
 @click.command("patch", epilog=EXIT_STATUS)
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--only", multiple=True, metavar="KERNEL", help="Patch this kernel and leave the others.")
 @click.option("--dry-run", is_flag=True, help="Compile and report, and write nothing.")
 @click.option("--strict", is_flag=True, help="Write nothing when something stays unsafe.")
+@click.option("--check", is_flag=True, help="Run old and new kernels in Triton's interpreter and compare them bit for bit.")
 @click.option("--trust-source", is_flag=True, help="Patch a kernel whose source does not give its binary, too.")
 @click.option(
     "--patches", "folders", type=click.Path(exists=True, file_okay=False), multiple=True, metavar="DIR",
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 def command(
     path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
     trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
-    report: str | None,
+    report: str | None, check: bool,
 ) -> int:  # fmt: skip
     """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
     from kernelscope.patching import Strategy
@@ -42,6 +44,8 @@ def command(
     from kernelscope.report.output import check_writable
     from kernelscope.report.progress import AuditProgress
 
+    if check and dry_run:
+        raise click.UsageError("--check compares what is written: leave out --dry-run")
     if output is None and not dry_run:
         raise click.UsageError("nowhere to write: give -o OUT.pt2, or --dry-run")
     if output is not None and not dry_run:
@@ -55,19 +59,25 @@ def command(
             strict=strict, device_memory=device_memory, patch_folders=folders,
             progress=lambda what, done, total: progress(done, total, what),
         )  # fmt: skip
-    write(_text(result, form, report), report)
-    return OK if result.ok else UNSAFE
+        checks: tuple[Equivalence, ...] = ()
+        if check and result.output is not None:
+            from kernelscope.replay.equivalence import check_equivalence
+
+            checks = check_equivalence(path, result.output, lambda what, done, total: progress(done, total, what))
+    write(_text(result, checks, form, report), report)
+    different = any(one.state.name == "DIFFERENT" for one in checks)
+    return OK if result.ok and not different else UNSAFE
 
 
-def _text(result: PatchReport, form: str, report: str | None) -> str:
+def _text(result: PatchReport, checks: tuple[Equivalence, ...], form: str, report: str | None) -> str:
     if form == "json":
         from kernelscope.report.patch_json import patch_json
 
-        return patch_json(result, command_line())
+        return patch_json(result, command_line(), checks)
     if form == "html":
         from kernelscope.report.html.patch_page import patch_html
 
-        return patch_html(result, command_line())
+        return patch_html(result, command_line(), checks)
     from kernelscope.report.patch_text import patch_text
 
-    return patch_text(result, text_style(report))
+    return patch_text(result, text_style(report), checks)

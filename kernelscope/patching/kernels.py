@@ -41,12 +41,14 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class KernelOutcome:
-    """A target's result; `candidates` are all that were built, the chosen one first (empty: it stays as it is)."""
+    """A target's result; `candidates` are all that were built, the chosen one first (empty: it stays as it is). `config`:
+    how the shipped binary was compiled."""
 
     target: Target
     result: KernelPatchResult
     candidates: tuple[Built, ...] = ()
     shipped: FoundKernel | None = None
+    config: KernelConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ class KernelPatcher:
             ordered = (best, *(c for c in candidates if c is not best))
             before = _cost_before(targets[number], found[number], source)
             result = _patched(targets[number], source.state, source.detail, ordered, before)
-            outcomes[number] = KernelOutcome(targets[number], result, ordered, found[number])
+            outcomes[number] = KernelOutcome(targets[number], result, ordered, found[number], source.config)
         return outcomes
 
 
@@ -230,4 +232,4 @@ def with_candidate(outcome: KernelOutcome, candidates: tuple[Built, ...]) -> Ker
     assert isinstance(outcome.result, Patched)
     old = outcome.result
     result = _patched(outcome.target, old.provenance, old.provenance_detail, candidates, old.before)
-    return KernelOutcome(outcome.target, result, candidates, outcome.shipped)
+    return KernelOutcome(outcome.target, result, candidates, outcome.shipped, outcome.config)

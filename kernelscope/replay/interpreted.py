@@ -19,11 +19,19 @@ from triton.runtime import interpreter  # isort: skip
 
 from kernelscope.build.resolution import check_names
 from kernelscope.build.restricted_module import restricted_module
+from kernelscope.replay.full_run import run_programs
 from kernelscope.replay.libdevice import supply
 
 
 def run(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What both sides did; the kernel's module is rebuilt from its functions first."""
+    """What both sides did; the kernel's module is rebuilt from its functions first.
+
+    With `source` the witness of a finding; with `sources` whole programs of two texts that should be equivalent."""
+    if "sources" in request:
+        modules = [restricted_module(source) for source in request["sources"]]
+        for one in modules:
+            check_names(one)
+        return run_programs(request, [one.text for one in modules])
     module = restricted_module(request["source"])
     check_names(module)
     return run_sides(module.text, request)

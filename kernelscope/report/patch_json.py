@@ -9,6 +9,7 @@ from dataclasses import asdict
 from kernelscope import __version__
 from kernelscope.build.cost import KernelCost
 from kernelscope.patching.report import KernelPatchResult, PatchDeclined, Patched, PatchFailed, PatchReport
+from kernelscope.replay.equivalence import Equivalence
 from kernelscope.report.patch_remaining import remaining
 from kernelscope.report.totals import totals_of
 
@@ -17,7 +18,7 @@ SCHEMA = 1
 Json = Mapping[str, object]
 
 
-def patch_json(report: PatchReport, command: Sequence[str]) -> str:
+def patch_json(report: PatchReport, command: Sequence[str], checks: Sequence[Equivalence] = ()) -> str:
     """The report as JSON text. `output` is null when nothing was written, and `verdict_after` then too."""
     after = report.verdict_after
     document = {
@@ -34,6 +35,13 @@ def patch_json(report: PatchReport, command: Sequence[str]) -> str:
         "totals_after": None if report.after is None else totals_of(report.after).by_word(),
         "kernels": [_kernel(kernel) for kernel in report.kernels],
         "wrappers": {name: {"change": c.name.lower(), "detail": c.value} for name, c in report.wrappers.items()},
+        "checks": [
+            {
+                "kernel": one.kernel, "state": one.state.name.lower(), "sizes": dict(one.sizes), "programs": one.programs,
+                "grid": one.grid, "detail": one.detail,
+            }
+            for one in checks
+        ],
         "not_safe": [
             {"kernel": one.kernel, "verdict": one.verdict.word, "reason": one.reason, "findings": list(one.findings)}
             for one in remaining(report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -19,20 +19,37 @@ from kernelscope.patching.report import (
     PatchReport,
     ProvenanceState,
 )
+from kernelscope.replay.equivalence import Equivalence, EquivalenceState
 from kernelscope.report.answer import answers_of
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.layout import INDENT, Unbroken, bullet, heading, indented, labelled, paragraph
 from kernelscope.report.patch_remaining import Remaining, remaining
-from kernelscope.report.quantities import counted, listed
+from kernelscope.report.quantities import counted, listed, sizes_text
 
 _MAX_LINES = 12
 _MAX_NAMES = 6
 _MAX_FINDINGS = 3
 
 
-def patch_text(report: PatchReport, style: TextStyle) -> str:
-    """The report of a patch run."""
-    return render(_parts(report), style)
+def patch_text(report: PatchReport, style: TextStyle, checks: Sequence[Equivalence] = ()) -> str:
+    """The report of a patch run; `checks`: how old and new kernels compare."""
+    return render([*_parts(report), *_checks(checks)], style)
+
+
+def _checks(checks: Sequence[Equivalence]) -> Iterator[RenderableType]:
+    if checks:
+        yield Text("")
+        yield heading("Old and new kernels in Triton's interpreter")
+    for one in checks:
+        style = {EquivalenceState.EQUAL: "safe", EquivalenceState.DIFFERENT: "unsafe"}.get(one.state, "unknown")
+        line = Text.assemble((one.state.value, style), f"  {one.kernel}: {check_text(one)}", overflow="fold")
+        yield indented(line)
+
+
+def check_text(check: Equivalence) -> str:
+    """`5 of 5 programs at s10 = 5`, and what differs or stood in the way."""
+    ran = f"{check.programs} of {counted(check.grid, 'program')} at {sizes_text(check.sizes)}" if check.programs else ""
+    return ": ".join(filter(None, (ran, check.detail)))
 
 
 def _parts(report: PatchReport) -> Iterator[RenderableType]:

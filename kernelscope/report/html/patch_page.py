@@ -9,6 +9,7 @@ from kernelscope.audit.results import AuditResult, KernelResult, ModelResult, Un
 from kernelscope.diffing.hunks import changed_tokens
 from kernelscope.diffing.results import LineKind
 from kernelscope.patching.report import ChangedLine, KernelPatchResult, PatchDeclined, Patched, PatchFailed, PatchReport
+from kernelscope.replay.equivalence import Equivalence
 from kernelscope.report.answer import answers_of
 from kernelscope.report.assumptions_text import assumption_lines
 from kernelscope.report.html.cards import FindingCard, finding_card, folded_findings
@@ -16,7 +17,7 @@ from kernelscope.report.html.diff_page import WORDS, SideLine
 from kernelscope.report.html.marked_code import Mark, marked_line
 from kernelscope.report.html.page import page
 from kernelscope.report.patch_remaining import remaining
-from kernelscope.report.patch_text import cost_text
+from kernelscope.report.patch_text import check_text, cost_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,15 @@ class PatchCard:
     findings: tuple[FindingCard, ...]
 
 
-def patch_html(report: PatchReport, command: Sequence[str]) -> str:
-    """The page; `command` is how the program was called."""
+def patch_html(report: PatchReport, command: Sequence[str], checks: Sequence[Equivalence] = ()) -> str:
+    """The page; `command` is how the program was called, `checks` how old and new kernels compare."""
     after = report.after
     return page(
         "patch.html", report.source.rsplit("/", 1)[-1], command, report=report, cards=tuple(_cards(report)),
         before=report.verdict_before.word, after=after.verdict.word if after is not None else None,
         answers=[answer for artifact in (after or report.before).artifacts for answer in answers_of(artifact)],
-        left=remaining(report), assumptions=assumption_lines(after or report.before),
+        left=remaining(report), checks=[(one, check_text(one)) for one in checks],
+        assumptions=assumption_lines(after or report.before),
     )  # fmt: skip
 
 
