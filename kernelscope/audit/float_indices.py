@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING
 
+from kernelscope.audit import float_bounds
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
 from kernelscope.bounds.polynomial import ONE, Polynomial
 from kernelscope.triton_source.index_program import (
@@ -45,9 +46,14 @@ def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial
     ratio = _ratio(e, node.operand, coordinates, 0) if least is not None else None
     if ratio is not None:
         divisor = ratio.denominator.constant_value
-        if divisor is not None and divisor > 0:
-            exact = ratio.numerator.scaled(Fraction(1) / Fraction(divisor))
-            atom.uppers.append(exact.scaled(1 + _SLACK).plus(1))
+        if divisor is None:
+            uppers = float_bounds.quotients(e, ratio.numerator, ratio.denominator)
+        else:
+            uppers = [ratio.numerator.scaled(Fraction(1) / Fraction(divisor))] if divisor > 0 else []
+        atom.uppers.extend(exact.scaled(1 + _SLACK).plus(1) for exact in uppers)
+    most = float_bounds.largest(e, node.operand, coordinates)
+    if most is not None:
+        atom.high = min(atom.high, most)
     e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
     e.float_atoms.add(atom.number)
     return Polynomial.atom(atom.number)

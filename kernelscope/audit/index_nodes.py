@@ -53,7 +53,7 @@ class IndexNodes:
             case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
                 return isinstance(node.type, ScalarType) and node.type.is_integer and self.is_index(node.operand)
             case Reduce(_, operand):
-                return node.type.is_integer and self.is_index(operand)
+                return node.type.is_integer and node.type.bits > 1 and self.is_index(operand)
             case Where(condition, if_true, if_false):
                 return all(self.is_index(n) for n in (condition, if_true, if_false))
             case Carried(_, _, initial, step):

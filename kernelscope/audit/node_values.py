@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil, floor, prod
 from typing import TYPE_CHECKING
 
 from kernelscope.audit import float_indices, iterations
@@ -307,6 +308,8 @@ def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
     if node.function in ("argmax", "argmin") and node.axis is not None:
         below(e, node, coordinates)
         return Polynomial.atom(e.space.new_atom("position", 0, max(0, node.operand.shape[node.axis] - 1)).number)
+    if node.function == "sum" and node.type.is_integer:
+        return block_sum(e, node, coordinates)
     if node.function not in ("max", "min") or not node.type.is_integer or node.axis is None:
         return e.any_value(node, UnknownReason.NOT_MODELLED, f"a {node.function} over the block")
     inner = list(coordinates)
@@ -317,6 +320,22 @@ def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
     atom = e.space.new_atom(f"{node.function} over the block", int(low), int(high))
     bounds = e.space.upper_bounds(operand)
     atom.uppers.extend(bounds[:3])
+    return Polynomial.atom(atom.number)
+
+
+def block_sum(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
+    """A sum over a block: as many times a bound of its elements. It is exact modulo 2**bits, as they are."""
+    shape = node.operand.shape
+    axes = range(len(shape)) if node.axis is None else (node.axis,)
+    inner, count = list(coordinates), prod(shape[axis] for axis in axes)
+    for axis in axes:
+        inner.insert(axis, Polynomial.atom(e.space.new_atom("reduced lane", 0, max(0, shape[axis] - 1)).number))
+    operand = e.value(node.operand, tuple(inner))
+    low, high = e.space.range_of(operand)
+    atom = e.space.new_atom("sum over the block", floor(count * low), ceil(count * high))
+    atom.uppers.extend(bound.scaled(count) for bound in e.space.upper_bounds(operand)[:3])
+    atom.lowers.extend(-bound.scaled(count) for bound in e.space.upper_bounds(-operand)[:3])
+    e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "a sum over the block")
     return Polynomial.atom(atom.number)
 
 

@@ -128,7 +128,8 @@ class StoredValues:
         for live in self._assume(context, list(conditions.literals(condition, coordinates, truth))):
             self._kept.append(live)
             live.decide(condition, coordinates, truth)
-            live.obligations.clear()
+            live.obligations.clear()  # the condition was visited before, and data in it is any value
+            live.not_followed.clear()
             live.use = Use.VALUE
             self.visit(live, branch, coordinates)
             self._drain(live)

@@ -14,6 +14,8 @@ Box = Mapping[int, Range]
 #: Polynomials in sizes that are not negative at the sizes considered.
 Constraints = tuple[Polynomial, ...]
 _MOST_PARTS = 400
+#: Quotients replaced one after another: three sizes halved twice, and the blocks of a grid.
+_MOST_QUOTIENTS = 8
 _MOST_WORK = 20_000  # boxes decided for one launch, after which proofs give up: no input may take unbounded time
 
 
@@ -97,7 +99,7 @@ def _relaxations(space: Space, polynomial: Polynomial, constraints: Constraints)
     quotient by a number is replaced by its largest value under the constraints."""
     result = [polynomial]
     relaxed = polynomial
-    for _ in range(4):
+    for _ in range(_MOST_QUOTIENTS):
         numbers = [n for n in relaxed.atoms() if space.atoms[n].quotient is not None]
         if not numbers:
             break

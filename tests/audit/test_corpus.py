@@ -104,6 +104,11 @@ def test_what_is_bounded_or_64_bit_wide_is_safe() -> None:
         ("userswizzle.unbounded", "s50", 33554432),
         ("bmm.unbounded", "s33", 524288),
         ("maxpool.unbounded", "s69", 131070),
+        ("llama.unbounded", "s50", 2016),
+        ("t5bias.unbounded", "s50", 16384),
+        ("nestedpool.unbounded", "s87", 262143),
+        ("interpto.unbounded", "s69", 108065),
+        ("convdyn.unbounded", "s87", 16644),
     ],
 )
 def test_thresholds_are_exact(name: str, symbol: str, largest: int) -> None:
@@ -113,6 +118,7 @@ def test_thresholds_are_exact(name: str, symbol: str, largest: int) -> None:
     others = {s.name: min(64, s.maximum or 64) for s in artifact.models[0].symbols if s.name != symbol}
     assert largest_safe_sizes(path, fixed=others).largest_safe == {symbol: largest}
     fixed = {name: (value, value) for name, value in others.items()}
+    least = next(max(2, s.minimum or 0) for s in artifact.models[0].symbols if s.name == symbol)
     for last, verdict in ((largest, Verdict.SAFE), (largest + 1, Verdict.UNSAFE)):
-        (artifact,) = audit([path], ranges={**fixed, symbol: (2, last)}, device_memory=None).artifacts
+        (artifact,) = audit([path], ranges={**fixed, symbol: (least, last)}, device_memory=None).artifacts
         assert artifact.verdict is verdict

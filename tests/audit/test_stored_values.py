@@ -66,6 +66,17 @@ def test_largest_safe_size_of_what_a_loop_sums(tmp_path: Path, body: str, larges
     assert (model.verdict, model.largest_safe["n"]) == (Verdict.UNSAFE, largest)
 
 
+SUMS = {
+    "of conditions": _HEAD + "tl.store(x_ptr + pid.to(tl.int64) * B + tl.sum((o < n).to(tl.int32), 0), 1.0)",
+    "of lanes": "tl.store(x_ptr + tl.sum(tl.arange(0, B), 0), 1.0)",
+}
+
+
+@pytest.mark.parametrize("body", SUMS.values(), ids=SUMS.keys())
+def test_a_sum_over_a_block_is_bounded(tmp_path: Path, body: str) -> None:
+    assert audited(tmp_path, body, (1 << 31) - 256).verdict is Verdict.SAFE
+
+
 @pytest.mark.parametrize("body", MODULAR.values(), ids=MODULAR.keys())
 def test_the_low_bits_of_a_wrapped_integer_are_right(tmp_path: Path, body: str) -> None:
     assert audited(tmp_path, body, (1 << 31) - 256).verdict is Verdict.SAFE
