@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kernelscope.triton_source.index_program import (
     Absolute,
     Arange,
@@ -30,7 +32,8 @@ from kernelscope.triton_source.scalar_types import ScalarType
 class IndexNodes:
     """Answers about the nodes of one program, each found once."""
 
-    def __init__(self) -> None:
+    def __init__(self, updates: Iterable[tuple[Node, Node]] = ()) -> None:
+        self.updates = {id(start): end for start, end in updates}
         self._pure: dict[int, bool] = {}
         self._holding: dict[int, bool] = {}
 
@@ -61,6 +64,11 @@ class IndexNodes:
             case _:
                 return False
 
+    def _below(self, node: Node) -> tuple[Node, ...]:
+        """What a node is computed from, through earlier iterations of its loop as well."""
+        update = self.updates.get(id(node))
+        return operands(node) if update is None else (*operands(node), update)
+
     def holds_index(self, node: Node) -> bool:
         """Does an index-derived integer occur below this node of a stored value?"""
         waiting, seen = [node], {id(node)}
@@ -71,7 +79,7 @@ class IndexNodes:
                 self._holding[id(node)] = True
                 return True
             if known is None and not isinstance(current, PointerAdd):
-                fresh = [n for n in operands(current) if id(n) not in seen]
+                fresh = [n for n in self._below(current) if id(n) not in seen]
                 seen.update(map(id, fresh))
                 waiting.extend(fresh)
         self._holding[id(node)] = False

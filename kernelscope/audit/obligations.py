@@ -17,6 +17,7 @@ from kernelscope.audit.evaluation import (
     fork,
 )
 from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.index_nodes import IndexNodes
 from kernelscope.audit.stored_values import StoredValues
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE
@@ -71,6 +72,7 @@ class Collector:
         self._sizes: dict[int, int] = {}
         self._kept: list[Evaluator] = []
         self._cases = 0
+        self._nodes = IndexNodes(program.updates)
 
     def collect(self) -> Collected:
         for loop in self.program.loops:
@@ -264,7 +266,7 @@ class Collector:
             self._drain(context, access, self._buffer(access, base, offset))
             if access.value is not None and access.kind is not AccessKind.LOAD:
                 context.use = Use.VALUE
-                self._stored_values(access).visit(context, access.value, coordinates)
+                self._stored_values(access).collect(context, access.value, coordinates)
                 self._drain(context, access)
 
         self._in_cases(evaluator, visit, access)
@@ -273,7 +275,7 @@ class Collector:
         def assumed(evaluator: Evaluator, facts: list[Literal]) -> list[Evaluator]:
             return self._assumed([evaluator], facts)
 
-        return StoredValues(assumed, lambda evaluator: self._drain(evaluator, access), self._kept)
+        return StoredValues(self._nodes, assumed, lambda evaluator: self._drain(evaluator, access), self._kept)
 
     def _buffer(
         self, access: Access, base: Argument | None, offset: Polynomial

@@ -42,17 +42,28 @@ class StoredValues:
     """Obliges index-derived integers inside stored values to be exact where they are widened, compared, divided or made
     float. Arithmetic on loaded data follows its own dtype, as in eager mode, and is not judged.
 
-    assume: contexts with facts added; drain: takes the obligations out of a context."""
+    nodes: which nodes are made of indices; assume: contexts with facts added; drain: takes the obligations out of a context."""
 
-    def __init__(self, assume: Assume, drain: Callable[[Evaluator], None], kept: list[Evaluator]) -> None:
+    def __init__(
+        self, nodes: IndexNodes, assume: Assume, drain: Callable[[Evaluator], None], kept: list[Evaluator]
+    ) -> None:
         self._assume = assume
         self._drain = drain
         self._kept = kept
-        self._nodes = IndexNodes()
+        self._nodes = nodes
+        self._earlier: list[Node] = []
+        self._remembered: set[int] = set()
         self._valued: set[tuple[int, Coordinates, int]] = set()
 
+    def collect(self, evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
+        """Add the obligations of a stored value to the evaluator, those of earlier iterations included."""
+        self.visit(evaluator, node, coordinates)
+        while self._earlier:
+            update = self._earlier.pop()
+            self.visit(evaluator, update, evaluator.lane_coordinates(update.shape))
+
     def visit(self, evaluator: Evaluator, node: Node, coordinates: Coordinates) -> None:
-        """Add the obligations of a stored value to the evaluator."""
+        """Add the obligations of a stored value in this iteration."""
         key = (id(node), coordinates, id(evaluator))
         if key in self._valued or not self._nodes.holds_index(node):
             return
@@ -81,11 +92,19 @@ class StoredValues:
                 visit = self.visit if function in _MODULAR_REDUCTIONS else self._read
                 visit(evaluator, operand, inner)
             case Opaque():
+                self._remember(node)
                 for operand in node.operands:
                     same = operand.shape == node.shape
                     self.visit(evaluator, operand, coordinates if same else evaluator.lane_coordinates(operand.shape))
             case _:
                 pass
+
+    def _remember(self, node: Opaque) -> None:
+        """What earlier iterations made of a variable is looked at once, under no condition of this iteration."""
+        update = self._nodes.updates.get(id(node))
+        if update is not None and id(node) not in self._remembered:
+            self._remembered.add(id(node))
+            self._earlier.append(update)
 
     def _read(self, evaluator: Evaluator, node: Node, coordinates: Coordinates, observer: Node | None = None) -> None:
         """An operation reads the whole of an integer, not its low bits."""

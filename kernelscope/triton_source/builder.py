@@ -31,7 +31,7 @@ def build_index_program(
     return IndexProgram(
         declaration.name, declaration.parameters, dict(types), dict(constexprs), tuple(s.accesses), tuple(s.loops),
         tuple(s.assertions), tuple(s.observations), tuple(s.unmodelled), tuple(s.errors), dict(s.program_id_spans),
-        tuple(s.operations),
+        tuple(s.operations), tuple(s.updates),
     )  # fmt: skip
 
 

@@ -395,3 +395,5 @@ class IndexProgram:
     #: Every integer operation in program order, for the comparison with Triton's IR: Binary, Cast, Negate, Invert, and
     #: PointerAdd where Triton zero-extends the offset.
     operations: tuple[Node, ...] = ()
+    #: What a loop's body makes of a variable that is not followed: an Opaque of an iteration's start, by what it becomes.
+    updates: tuple[tuple[Node, Node], ...] = ()

@@ -43,6 +43,11 @@ LOOPS = {
         _SUM + "    o = i + tl.arange(0, B)\n    s = tl.where(o < n, s + (o * 4).to(tl.float32), s)\n" + _END, 2**29,
     ),
 }  # fmt: skip
+EARLIER = {
+    "integers": "s = 0\nfor i in range(n):\n    tl.store(i_ptr + i, s)\n    s += (i * 4) // 3",
+    "floats": "s = 0.0\nfor i in range(n):\n    tl.store(x_ptr + i, s)\n    s += (i * 4).to(tl.float32)",
+    "another variable": "s, t = 0.0, 0.0\nfor i in range(n):\n    s, t = t, s + (i * 4).to(tl.float32)\ntl.store(x_ptr, s)",
+}
 MODULAR = {
     "product": stored("o * 4"),
     "sum and product": stored("o * 4 + n"),
@@ -64,6 +69,12 @@ def test_largest_safe_size(tmp_path: Path, body: str, largest: int) -> None:
 def test_largest_safe_size_of_what_a_loop_sums(tmp_path: Path, body: str, largest: int) -> None:
     model = audited(tmp_path, body, grid=_ONE)
     assert (model.verdict, model.largest_safe["n"]) == (Verdict.UNSAFE, largest)
+
+
+@pytest.mark.parametrize("body", EARLIER.values(), ids=EARLIER.keys())
+def test_what_earlier_iterations_made_of_a_variable_counts(tmp_path: Path, body: str) -> None:
+    assert audited(tmp_path, body, 1 << 29, grid=_ONE).verdict is Verdict.SAFE
+    assert audited(tmp_path, body, 1 << 30, grid=_ONE).verdict is not Verdict.SAFE
 
 
 SUMS = {

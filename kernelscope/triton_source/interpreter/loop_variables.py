@@ -242,6 +242,14 @@ def varies(s: State, node: Node, loop: int, mark: Mark | None = None) -> bool:
     return False
 
 
+def updates_of(variable: Variable) -> Iterator[tuple[Node, Node]]:
+    """The parts of a variable that are not followed, each with what the body makes of it."""
+    if not isinstance(variable.current, Unknown) and _same_structure(variable.current, variable.final):
+        for before, end in zip(_parts(variable.current), _parts(variable.final), strict=True):
+            if isinstance(before, Opaque) and before is not end:
+                yield before, end
+
+
 def after_loop(s: State, loop: int, variable: Variable) -> Value:
     """The value of a variable once the loop has ended."""
     if isinstance(variable.current, Unknown):

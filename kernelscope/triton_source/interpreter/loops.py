@@ -23,6 +23,7 @@ from kernelscope.triton_source.interpreter.loop_variables import (
     after_loop,
     make_variable,
     refine,
+    updates_of,
     varies,
 )
 from kernelscope.triton_source.interpreter.state import State
@@ -236,5 +237,6 @@ def _run_body(
         s.roll_back(mark)
         s.loops[index] = header
     s.at = node
+    s.updates += [pair for variable in variables.values() for pair in updates_of(variable)]
     s.scope = {**entry, **{name: after_loop(s, index, variable) for name, variable in variables.items()}}
 

@@ -68,6 +68,7 @@ class State:
         self.unmodelled: list[Unmodelled] = []
         self.errors: list[CompileError] = []
         self.operations: list[Node] = []
+        self.updates: list[tuple[Node, Node]] = []
         self.program_id_spans: dict[int, Span] = {}
         self.shared: dict[tuple[object, ...], Node] = {}
         self.assigned_names: dict[int, tuple[str, ...]] = {}
