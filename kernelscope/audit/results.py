@@ -111,7 +111,7 @@ class UnknownFinding:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Information that changes no verdict: KS4xx, or a finding that `guards` of torch.compile rule out."""
+    """Information that changes no verdict: KS4xx, KS5xx, or a finding that `guards` of torch.compile rule out."""
 
     id: str
     code: str

@@ -16,6 +16,7 @@ from kernelscope.audit.identity import finding_id
 from kernelscope.audit.kernel_text import KernelText
 from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable, Unreadable
 from kernelscope.audit.launch_analysis import LaunchAnalyser, LaunchAnalysis, full_ranges
+from kernelscope.audit.overwide import overwide_note
 from kernelscope.audit.results import (
     ArtifactResult,
     Assumptions,
@@ -310,9 +311,15 @@ class _ArtifactAuditor:
             if isinstance(finding, UnsafeFinding):
                 keep_least(largest, finding.largest_safe)
         verdict = min((verdict_of(f) for f in findings), default=Verdict.SAFE)
+        width = _index_width(choices[0])
+        if verdict is Verdict.SAFE and width == 64 and all(p.largest_value < 1 << 31 for p in proofs):
+            note = overwide_note(
+                reader, kernel, launches, choices[0].programs[0], lambda choice: self._analyses(choice, symbols, ranges)
+            )
+            findings = (*findings, note) if note is not None else findings
         proofs = sorted(set(proofs), key=lambda p: -p.largest_value / max(1, p.limit))[:1]
         result = KernelResult(
-            name, verdict, _index_width(choices[0]), tuple(launches), findings, tuple(proofs), kernel.text.source
+            name, verdict, width, tuple(launches), findings, tuple(proofs), kernel.text.source
         )
         return result, largest
 

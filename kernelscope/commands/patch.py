@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernelscope.commands.options import debug_option, device_memory_option, report_format
-from kernelscope.commands.parameter_types import STRATEGIES
+from kernelscope.commands.parameter_types import STRATEGIES, RangeType, SizeRange, once
 from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE
 from kernelscope.commands.writing import command_line, refuse_page_on_terminal, text_style, write
 
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="IN.pt2")
 @click.option("-o", "--output", metavar="OUT.pt2", help="The package to write.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="Which casts.")
+@click.option("--narrow", is_flag=True, help="To 32 bits what is proved not to need 64, where that is cheaper.")
+@click.option(
+    "--range", "ranges", type=RangeType(), multiple=True, metavar="NAME=LO:HI",
+    help="Bounds of a size that you keep to, in place of the declared ones.",
+)  # fmt: skip
 @click.option("--only", multiple=True, metavar="KERNEL", help="Patch this kernel and leave the others.")
 @click.option("--dry-run", is_flag=True, help="Compile and report, and write nothing.")
 @click.option("--strict", is_flag=True, help="Write nothing when something stays unsafe.")
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 def command(
     path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
     trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
-    report: str | None, check: bool,
+    report: str | None, check: bool, narrow: bool, ranges: tuple[SizeRange, ...],
 ) -> int:  # fmt: skip
     """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
     from kernelscope.patching import Strategy
@@ -44,6 +49,7 @@ def command(
     from kernelscope.report.output import check_writable
     from kernelscope.report.progress import AuditProgress
 
+    once((name for name, _, _ in ranges), "--range")
     if check and dry_run:
         raise click.UsageError("--check compares what is written: leave out --dry-run")
     if output is None and not dry_run:
@@ -56,7 +62,8 @@ def command(
     with AuditProgress() as progress:
         result = patch_package(
             path, output, strategy=Strategy(strategy), only=only, dry_run=dry_run, trust_source=trust_source,
-            strict=strict, device_memory=device_memory, patch_folders=folders,
+            strict=strict, narrow=narrow, ranges={name: (low, high) for name, low, high in ranges},
+            device_memory=device_memory, patch_folders=folders,
             progress=lambda what, done, total: progress(done, total, what),
         )  # fmt: skip
         checks: tuple[Equivalence, ...] = ()

@@ -11,6 +11,7 @@ from kernelscope.errors import KernelscopeError
 from kernelscope.patching.report import CandidateCost
 from kernelscope.rewrite.inductor_style import blanket, inductor_style
 from kernelscope.rewrite.minimal import minimal, minimal_at_use
+from kernelscope.rewrite.narrow import narrow, narrow_loaded
 from kernelscope.rewrite.patch_file import Patches
 from kernelscope.rewrite.rewriting import NothingToDo, NotRewritten, RewriteResult, Rewriting, Strategy
 from kernelscope.rewrite.subject import Subject
@@ -19,6 +20,7 @@ _WRITERS = {
     Strategy.MINIMAL: (minimal,),
     Strategy.INDUCTOR: (inductor_style,),
     Strategy.BLANKET: (blanket,),
+    Strategy.NARROW: (narrow, narrow_loaded),
 }
 #: What is tried for each strategy; the later ones stand in where the first gives nothing that compiles.
 _TRIED: Mapping[Strategy, tuple[Strategy, ...]] = {
@@ -26,6 +28,7 @@ _TRIED: Mapping[Strategy, tuple[Strategy, ...]] = {
     Strategy.MINIMAL: (Strategy.MINIMAL, Strategy.INDUCTOR),
     Strategy.INDUCTOR: (Strategy.INDUCTOR, Strategy.MINIMAL),
     Strategy.BLANKET: (Strategy.BLANKET, Strategy.MINIMAL),
+    Strategy.NARROW: (Strategy.NARROW,),
 }
 
 
@@ -108,9 +111,9 @@ def cost_of(compiled: CompiledKernel, config: KernelConfig) -> KernelCost | None
 
 
 def chosen(candidates: Sequence[Built], strategy: Strategy) -> Built:
-    """For AUTO the cheapest by spills, occupancy and instructions, at a tie the one that leaves the wrapper alone; else
-    the first."""
-    if strategy is not Strategy.AUTO:
+    """For AUTO and NARROW the cheapest by spills, occupancy and instructions, at a tie the one that leaves the wrapper
+    alone; else the first."""
+    if strategy not in (Strategy.AUTO, Strategy.NARROW):
         return candidates[0]
     return min(candidates, key=_price)
 

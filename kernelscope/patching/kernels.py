@@ -171,6 +171,10 @@ class KernelPatcher:
             best = chosen(candidates, self._strategy)
             ordered = (best, *(c for c in candidates if c is not best))
             before = _cost_before(targets[number], found[number], source)
+            if self._strategy is Strategy.NARROW and not _is_cheaper(best.cost, before):
+                why = f"it costs no less with 32-bit indices: {_costs(before, best.cost)}"
+                outcomes[number] = KernelOutcome(targets[number], _declined(targets[number], why))
+                continue
             result = _patched(targets[number], source.state, source.detail, ordered, before)
             outcomes[number] = KernelOutcome(targets[number], result, ordered, found[number], source.config)
         return outcomes
@@ -195,6 +199,19 @@ def _cost_before(target: Target, found: FoundKernel, source: _Source) -> KernelC
         return measure(found.kernel.cubin, source.config.architecture, source.config.num_warps, shared)
     except KernelscopeError:
         return None
+
+
+def _costs(before: KernelCost | None, after: KernelCost | None) -> str:
+    if before is None or after is None:
+        return "it could not be measured"
+    return f"registers {before.registers} -> {after.registers}, instructions {before.instructions} -> {after.instructions}"
+
+
+def _is_cheaper(after: KernelCost | None, before: KernelCost | None) -> bool:
+    """By spills, occupancy, instructions, then registers; what cannot be measured is not cheaper."""
+    if after is None or before is None:
+        return False
+    return (*after.order, after.registers) < (*before.order, before.registers)
 
 
 def _once(reasons: Sequence[str]) -> str:

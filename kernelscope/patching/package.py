@@ -42,6 +42,8 @@ def patch(
     trust_source: bool = False,
     strict: bool = False,
     any_torch: bool = False,
+    narrow: bool = False,
+    ranges: Mapping[str, tuple[int | None, int | None]] | None = None,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
     patch_folders: Sequence[StrPath] = (),
     jobs: int = 0,
@@ -50,14 +52,17 @@ def patch(
     """Patch a package: rewrite what is unsafe, recompile it, rebuild what must be rebuilt, write `output`, audit it.
 
     `only`: names of kernels. `dry_run`: write nothing. `trust_source`: patch kernels whose source does not give their
-    binary. `strict`: write nothing when something stays unsafe. `any_torch`: rebuild a wrapper of another torch. The
-    input is only read; `output` appears when it is complete. KernelscopeError for what can't be read or written."""
+    binary. `narrow`: rewrite kernels whose indices are wider than they need be, in place of unsafe ones. `ranges`: bounds of
+    sizes that the package's user keeps to, in place of the declared ones. `strict`: write nothing when something stays
+    unsafe. `any_torch`: rebuild a wrapper of another torch. The input is only read; `output` appears when it is complete.
+    KernelscopeError for what can't be read or written."""
     path, output = os.fspath(path), None if output is None else os.fspath(output)
     if output is None and not dry_run:
         raise KernelscopeError("no output", try_this="give -o OUT.pt2, or --dry-run")
     if output is not None and not dry_run and _is_same_file(path, output):
         raise KernelscopeError("is the input, which stays as it is", where=output, try_this="give -o another file")
-    run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory)
+    strategy = Strategy.NARROW if narrow else strategy
+    run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory, dict(ranges or {}))
     folders = [os.fspath(folder) for folder in patch_folders]
     return run.run(folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
 
@@ -69,15 +74,20 @@ def _is_same_file(path: str, output: str) -> bool:
         return False  # one of them does not exist
 
 
+_WIDENED = "kernels that are not safe patched"
+
+
 class _Run:
     def __init__(
-        self, path: str, output: str | None, strategy: Strategy, only: frozenset[str], device_memory: int | None
-    ) -> None:
+        self, path: str, output: str | None, strategy: Strategy, only: frozenset[str], device_memory: int | None,
+        ranges: Mapping[str, tuple[int | None, int | None]],
+    ) -> None:  # fmt: skip
         self.path = path
         self.output = output
         self.strategy = strategy
         self.only = only
         self.device_memory = device_memory
+        self.ranges = ranges
         self.artifact: Artifact = open_artifact(path)
         if self.artifact.kind is not ArtifactKind.PACKAGE or not Path(path).is_file():
             raise KernelscopeError(
@@ -90,10 +100,10 @@ class _Run:
         self, folders: Sequence[str], trust_source: bool, strict: bool, any_torch: bool, jobs: int, progress: Progress
     ) -> PatchReport:
         progress("auditing", 0, 1)
-        before = audit([self.path], device_memory=self.device_memory)
+        before = self._audited(self.path)
         facts = [read_model(model, None) for model in self.artifact.models]
         self._refuse_unknown_names(facts)
-        targets = targets_of(self.artifact, facts, before, self.only)
+        targets = targets_of(self.artifact, facts, before, self.only, overwide=self.strategy is Strategy.NARROW)
         if not targets:
             return self._report((), {}, before, None, self._nothing(before, facts), None)
         patches = load_patches(folders)
@@ -106,12 +116,12 @@ class _Run:
         left = [o for o in plan.outcomes if not isinstance(o.result, Patched) and not _is_about_grids(o.result)]
         if not plan.replaced or self.output is None or (strict and left):
             plan.folder.cleanup()
-            summary = _summary(plan.outcomes, written=None)
+            summary = _summary(plan.outcomes, None, self._aim)
             return self._report(
                 [o.result for o in plan.outcomes], plan.wrappers, before, None, summary, None, versions
             )  # fmt: skip
         after = self._written(plan, before, versions, strict, progress)
-        summary = _summary(plan.outcomes, self.output)
+        summary = _summary(plan.outcomes, self.output, self._aim)
         return self._report(
             [o.result for o in plan.outcomes], plan.wrappers, before, after, summary, self.output, versions
         )  # fmt: skip
@@ -129,9 +139,9 @@ class _Run:
             else nullcontext() as folder
         ):
             written = Path(folder, output.name) if folder is not None else output
-            write_package(self.members, str(written), plan, before, versions, self.strategy)
+            write_package(self.members, str(written), plan, before, versions, self.strategy, self.ranges)
             progress("auditing the result", 0, 1)
-            after = audit([str(written)], device_memory=self.device_memory)
+            after = self._audited(str(written))
             if folder is not None:
                 after = replace(after, artifacts=tuple(replace(a, path=str(output)) for a in after.artifacts))
                 if _unsafe(after):
@@ -140,6 +150,9 @@ class _Run:
                     os.replace(written, output)
         return after
 
+    def _audited(self, path: str) -> AuditResult:
+        return audit([path], device_memory=self.device_memory, ranges=self.ranges)
+
     def _refuse_unknown_names(self, facts: Sequence[ModelFacts]) -> None:
         launches = [launch for f in facts for w in f.wrappers for launch in w.launches]
         known = {launch.kernel for launch in launches} | {launch.launcher_name for launch in launches}
@@ -147,7 +160,13 @@ class _Run:
             there = ", ".join(sorted(known)) or "none"
             raise KernelscopeError(f"no kernel is called {name}", where=self.path, try_this=f"there are {there}")
 
+    @property
+    def _aim(self) -> str:
+        return "kernels with wider indices than they need narrowed" if self.strategy is Strategy.NARROW else _WIDENED
+
     def _nothing(self, before: AuditResult, facts: Sequence[ModelFacts]) -> str:
+        if self.strategy is Strategy.NARROW:
+            return "no kernel that is safe has wider indices than it needs"
         kernels = sum(len(m.kernels) for a in before.artifacts for m in a.models)
         if before.verdict is not Verdict.SAFE and not self.only:
             return "nothing to patch: what is not safe is not a kernel's"
@@ -180,9 +199,9 @@ def _unsafe(result: AuditResult) -> list[UnsafeFinding]:
     return [f for k in kernels for f in k.findings if isinstance(f, UnsafeFinding) and f.code not in GRID_CODES]
 
 
-def _summary(outcomes: Sequence[KernelOutcome], written: str | None) -> str:
+def _summary(outcomes: Sequence[KernelOutcome], written: str | None, aim: str) -> str:
     counts = {kind: sum(isinstance(o.result, kind) for o in outcomes) for kind in (Patched, PatchDeclined, PatchFailed)}
-    parts = [f"{counts[Patched]} of {len(outcomes)} kernels that are not safe patched"]
+    parts = [f"{counts[Patched]} of {len(outcomes)} {aim}"]
     if counts[PatchDeclined]:
         parts.append(f"{counts[PatchDeclined]} left as they are")
     if counts[PatchFailed]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelscope.artifact.contents import Artifact, Model
 from kernelscope.audit.launch_analysis import full_ranges
@@ -15,6 +15,7 @@ from kernelscope.rewrite.subject import Subject
 #: Findings about grids, which no rewrite of a kernel cures.
 GRID_CODES = frozenset({"KS302", "KS303", "KS304"})
 _HOST_CODES = GRID_CODES | {"KS305"}
+OVERWIDE_CODE = "KS501"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,20 @@ class Target:
 
 
 def targets_of(
-    artifact: Artifact, facts: Sequence[ModelFacts], audited: AuditResult, only: frozenset[str]
+    artifact: Artifact, facts: Sequence[ModelFacts], audited: AuditResult, only: frozenset[str], *, overwide: bool = False
 ) -> tuple[Target, ...]:
-    """Every kernel that is not proved safe, in the order of the launches; `only` names kernels or launchers."""
+    """Every kernel that is not proved safe, in the order of the launches; `only` names kernels or launchers. `overwide`: in
+    place of these the safe ones whose indices are wider than they need be. Sizes range as they did in the audit."""
     results = audited.artifacts[0].models if audited.artifacts else ()
     found: list[Target] = []
     for index, (model, facts_of_model) in enumerate(zip(artifact.models, facts, strict=True)):
         kernels = iter(results[index].kernels)
+        ranged = {symbol.name: symbol for symbol in results[index].symbols}
         for wrapper in facts_of_model.wrappers:
+            wrapper = replace(wrapper, symbols=tuple(ranged.get(s.name, s) for s in wrapper.symbols))
             for launcher, launches in _groups(wrapper):
                 result = next(kernels)
-                target = _target(index, model, wrapper, launches, result)
+                target = _target(index, model, wrapper, launches, result, overwide)
                 if target is not None and (not only or only & {launcher, result.name}):
                     found.append(target)
     return tuple(found)
@@ -69,9 +73,9 @@ def _groups(wrapper: WrapperFacts) -> Iterator[tuple[str, tuple[Launch, ...]]]:
 
 
 def _target(
-    index: int, model: Model, wrapper: WrapperFacts, launches: tuple[Launch, ...], result: KernelResult
+    index: int, model: Model, wrapper: WrapperFacts, launches: tuple[Launch, ...], result: KernelResult, overwide: bool
 ) -> Target | None:
-    if result.verdict is Verdict.SAFE:
+    if overwide != any(f.code == OVERWIDE_CODE for f in result.findings) or overwide != (result.verdict is Verdict.SAFE):
         return None
     sources = {k.launcher_name: k for k in wrapper.kernels} | {k.name: k for k in wrapper.kernels}
     kernel = sources.get(launches[0].launcher_name) or sources.get(launches[0].kernel)

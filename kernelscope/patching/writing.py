@@ -190,10 +190,11 @@ def _failed(outcome: KernelOutcome, reason: str) -> KernelOutcome:
 
 
 def write_package(
-    members: PackageMembers, output: str, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy
-) -> None:
+    members: PackageMembers, output: str, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy,
+    ranges: Mapping[str, tuple[int | None, int | None]],
+) -> None:  # fmt: skip
     """Writes the patched package with its record; the file appears only when it is complete."""
-    record = json.dumps(_record(members, plan, before, versions, strategy), indent=1).encode() + b"\n"
+    record = json.dumps(_record(members, plan, before, versions, strategy, ranges), indent=1).encode() + b"\n"
     replaced = dict(plan.replaced)
     added: dict[str, Content] = {}
     (replaced if members.is_patched else added)[members.record] = Content(record)
@@ -202,15 +203,16 @@ def write_package(
 
 
 def _record(
-    members: PackageMembers, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy
-) -> dict[str, object]:
+    members: PackageMembers, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy,
+    ranges: Mapping[str, tuple[int | None, int | None]],
+) -> dict[str, object]:  # fmt: skip
     verdicts = {k.name: k.verdict.word for a in before.artifacts for m in a.models for k in m.kernels}
     return {
         "schema": 1,
         "tool": {"name": "kernelscope", "version": __version__},
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "versions": {"triton": versions[0], "torch": versions[1]},
-        "options": {"strategy": strategy.value},
+        "options": {"strategy": strategy.value, "ranges": {name: list(ends) for name, ends in ranges.items()}},
         "input_sha256": file_digest(Path(members.path)),
         "members": {
             name: {"after_sha256": digest(c.data) if isinstance(c.data, bytes) else file_digest(c.data)}

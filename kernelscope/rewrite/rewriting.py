@@ -10,12 +10,14 @@ from kernelscope.rewrite.edits import Edit
 
 
 class Strategy(Enum):
-    """How casts are chosen. `AUTO` compiles the others' results and keeps the cheapest."""
+    """How casts are chosen. `AUTO` compiles the results of MINIMAL and INDUCTOR and keeps the cheapest; `NARROW` goes the
+    other way, to 32 bits."""
 
     MINIMAL = "minimal"
     INDUCTOR = "inductor"
     BLANKET = "blanket"
     AUTO = "auto"
+    NARROW = "narrow"
 
 
 @dataclass(frozen=True, slots=True)
