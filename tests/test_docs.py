@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelscope import cli
+from tests import guide
 from tests.score import score
 from tests.write_docs import DOCS, README, ROOT, block, example, with_block
 
@@ -93,3 +94,20 @@ def test_a_block_is_replaced_and_a_missing_one_is_an_error() -> None:
     assert with_block(text, "x", "new\n") == "a\n<!-- x -->\nnew\n<!-- end of x -->\nb\n"
     with pytest.raises(ValueError, match="0 blocks called y"):
         with_block(text, "y", "")
+
+
+# -- the guide ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [c for c in guide.commands() if not guide.needs_torch(c)])
+def test_the_guide_shows_what_its_commands_print(command: str, tmp_path: Path) -> None:
+    assert guide.outputs()[command] == guide.output_of(command, tmp_path), "run `make docs`"
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_the_guides_patched_package_is_as_it_shows(tmp_path: Path) -> None:
+    commands = [c for c in guide.commands() if guide.needs_torch(c)]
+    assert len(commands) >= 4
+    for command in commands:
+        assert guide.outputs()[command] == guide.output_of(command, tmp_path), f"{command}: run `make docs`"

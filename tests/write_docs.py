@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from kernelscope.audit.checks import all_checks
 from kernelscope.report.checks_page import checks_page
+from tests import guide
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -56,6 +58,10 @@ def main() -> None:
     scored = score()
     (DOCS / "score.md").write_text(scored.page, encoding="utf-8")
     text = with_block(README.read_text(encoding="utf-8"), "example", example())
+    with tempfile.TemporaryDirectory() as folder:
+        old = guide.GUIDE.read_text(encoding="utf-8")
+        written = guide.with_outputs(old, lambda command: guide.output_of(command, Path(folder)))
+    guide.GUIDE.write_text(written, encoding="utf-8")
     README.write_text(with_block(text, "score", scored.summary + "\n"), encoding="utf-8")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -20,7 +19,6 @@ from kernelscope.cpp_wrapper.producer import Producer, producer_of
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import TensorArgument
 
-_RECORD = "/extra/kernelscope.json"
 _LARGE = 2**31 - 1
 _AHEAD_OF_TIME = (ArtifactKind.PACKAGE, ArtifactKind.CPP_WRAPPER)
 
@@ -81,20 +79,11 @@ def examine(path: str | None = None, *, device_memory: int | None = DEFAULT_DEVI
     artifact = open_artifact(path)
     result = audit([path], device_memory=device_memory)
     audited = {m.name: m for m in result.artifacts[0].models}
-    patched = _is_patched(path)
     models = tuple(
         _model(model, audited[model.name], artifact, environment) for model in artifact.models if model.name in audited
     )
-    facts = PackageFacts(path, artifact.kind, patched, result, models, _questions(artifact, audited.values()))
+    facts = PackageFacts(path, artifact.kind, artifact.patched, result, models, _questions(artifact, audited.values()))
     return Examination(environment, facts, ())
-
-
-def _is_patched(path: str) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.endswith(_RECORD) for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-        return False
 
 
 def _model(model: Model, audited: ModelResult, artifact: Artifact, environment: Environment) -> ModelFacts:

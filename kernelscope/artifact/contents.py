@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+#: What a patch leaves in a package to tell what it changed, below the package's own folder.
+PATCH_RECORD = "extra/kernelscope.json"
+
 
 class ArtifactKind(Enum):
     PACKAGE = "AOTInductor package"
@@ -59,3 +62,4 @@ class Artifact:
     kind: ArtifactKind
     models: tuple[Model, ...]
     damaged: tuple[Damage, ...] = ()
+    patched: bool = False  # Kernelscope has patched it: it holds PATCH_RECORD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernelscope.artifact.contents import Damage
+from kernelscope.artifact.contents import PATCH_RECORD, Damage
 
 
 class MemberError(Exception):
@@ -36,7 +36,7 @@ class Listing:
 
 def is_wanted(path: str) -> bool:
     """Whether an audit may have to look into a member: sources, metadata and cubins, never weights or libraries."""
-    return path.endswith((".cpp", ".py", "_metadata.json", ".cubin"))
+    return path.endswith((".cpp", ".py", "_metadata.json", ".cubin", f"/{PATCH_RECORD}"))
 
 
 class SourceBudget:

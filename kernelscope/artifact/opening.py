@@ -6,7 +6,7 @@ import os
 import stat
 from typing import BinaryIO
 
-from kernelscope.artifact.contents import Artifact, ArtifactKind, Model, SourceFile, SourceRole
+from kernelscope.artifact.contents import PATCH_RECORD, Artifact, ArtifactKind, Model, SourceFile, SourceRole
 from kernelscope.artifact.folder import list_folder
 from kernelscope.artifact.limits import DEFAULT_LIMITS, Limits
 from kernelscope.artifact.local_file import kind_of, open_regular, reason_of
@@ -67,7 +67,8 @@ def _assembled(path: str, listing: Listing, limits: Limits) -> Artifact:
         reason = f" ({damaged[0].path}: {damaged[0].what})" if damaged else ""
         what = f"no AOTInductor model, wrapper or Triton kernel in it{reason}"
         raise KernelscopeError(what, where=path, try_this="compile it with torch._inductor.aoti_compile_and_package")
-    return Artifact(path, kind, models, damaged)
+    patched = any(f"/{member.path}".endswith(f"/{PATCH_RECORD}") for member in listing.members)
+    return Artifact(path, kind, models, damaged, patched)
 
 
 def _single_source(file: BinaryIO, path: str, limits: Limits) -> Artifact:

@@ -204,6 +204,7 @@ class ArtifactResult:
     verdict: Verdict
     models: tuple[ModelResult, ...]
     error: str | None = None
+    patched: bool = False  # Kernelscope has patched it
 
 
 @dataclass(frozen=True, slots=True)

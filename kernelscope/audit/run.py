@@ -197,7 +197,7 @@ class _ArtifactAuditor:
             name = "(archive)"
             models = (*models, ModelResult(name, Verdict.UNKNOWN, None, (), (), tuple(problems), {}))
         verdict = min((m.verdict for m in models), default=Verdict.UNKNOWN)
-        result = ArtifactResult(self.artifact.path, verdict, models)
+        result = ArtifactResult(self.artifact.path, verdict, models, patched=self.artifact.patched)
         return result, tuple(self.used), tuple(self.rules)
 
     def _damage(self, damage: Damage) -> Finding:

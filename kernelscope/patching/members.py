@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from kernelscope.artifact.contents import Model, SourceRole
+from kernelscope.artifact.contents import PATCH_RECORD, Model, SourceRole
 from kernelscope.errors import KernelscopeError
 
-RECORD = "extra/kernelscope.json"
 _MOST_TEXT = 512 << 20
 
 
@@ -42,7 +41,7 @@ class PackageMembers:
     def record(self) -> str:
         """Where the record of a patch belongs."""
         root = self.names[0].partition("/")[0] if self.names else "package"
-        return f"{root}/{RECORD}"
+        return f"{root}/{PATCH_RECORD}"
 
     @property
     def is_patched(self) -> bool:

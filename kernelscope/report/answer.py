@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kernelscope.artifact.contents import PATCH_RECORD
 from kernelscope.audit.results import (
     ArtifactResult,
     Consequence,
@@ -45,7 +46,11 @@ def answers_of(artifact: ArtifactResult) -> list[Answer]:
     if not artifact.models:
         return [Answer(artifact.verdict.name, artifact.path, "nothing to audit")]
     several = len(artifact.models) > 1
-    return [_of_model(m, f"{artifact.path} [{m.name}]" if several else artifact.path) for m in artifact.models]
+    answers = [_of_model(m, f"{artifact.path} [{m.name}]" if several else artifact.path) for m in artifact.models]
+    if artifact.patched:
+        patched = f"patched by kernelscope: {PATCH_RECORD} in it tells what was changed"
+        answers[-1] = replace(answers[-1], more=(*answers[-1].more, patched))
+    return answers
 
 
 def _of_model(model: ModelResult, subject: str) -> Answer:

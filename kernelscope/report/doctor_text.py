@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kernelscope.advice.doctor import Examination, ModelFacts, PackageFacts
 from kernelscope.advice.environment import Environment
-from kernelscope.artifact.contents import ArtifactKind
+from kernelscope.artifact.contents import PATCH_RECORD, ArtifactKind
 from kernelscope.report.answer_line import answer_lines
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.layout import bullet, heading, labelled
@@ -57,7 +57,7 @@ def _model(model: ModelFacts, patched: bool) -> Iterator[RenderableType]:
     if model.tools is not None and model.tools.ptx:
         yield labelled("compiled by", f"PTX {model.tools.ptx}, assembler {model.tools.assembler or 'not recorded'}")
     if patched:
-        yield labelled("patched", "by kernelscope: see extra/kernelscope.json in it")
+        yield labelled("patched", f"by kernelscope: see {PATCH_RECORD} in it")
     yield labelled("patch here", "; ".join(model.obstacles) if model.obstacles else "yes")
     for defect in model.defects:
         fixed = "fixed in no version measured" if defect.fixed == "none" else f"fixed in torch {defect.fixed}"

@@ -114,6 +114,7 @@ def _artifact(artifact: ArtifactResult, extras: _Extras) -> Json:
         "path": artifact.path,
         "verdict": artifact.verdict.word,
         "error": artifact.error,
+        "patched": artifact.patched,
         "models": [_model(model, extras) for model in artifact.models],
     }
 

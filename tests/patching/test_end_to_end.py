@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from kernelscope import KernelscopeError, patch
+from kernelscope import KernelscopeError, audit, patch
 from kernelscope.audit.results import Verdict
 from kernelscope.patching import PatchDeclined, Patched, Strategy, WrapperChange
 from kernelscope.patching.report import ProvenanceState
@@ -48,6 +48,7 @@ def test_the_record_tells_what_was_done_and_the_patched_package_is_known(tmp_pat
     record = json.loads(members(out)["userkernel.unbounded/extra/kernelscope.json"])
     assert record["verdicts_before"] == {"scale_rows": "unsafe"}
     assert record["kernels"][0]["cubin_sha256"]["before"] != record["kernels"][0]["cubin_sha256"]["after"]
+    assert [audit(path).artifacts[0].patched for path in (package("userkernel.unbounded"), out)] == [False, True]
     report = patch(out, again)
     assert report.summary.startswith("already patched")
     assert report.ok and report.output is None and not (tmp_path / "again.pt2").exists()

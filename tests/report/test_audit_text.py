@@ -117,6 +117,12 @@ def test_a_model_without_kernels_says_so_with_its_notes() -> None:
     assert "loops of the C++ kernels count in int64_t" in text
 
 
+def test_a_patched_package_says_so_below_its_answer() -> None:
+    whole = replace(results.artifact(results.model(results.kernel("k"), largest=None)), patched=True)
+    lines = report(results.audit_result(whole)).splitlines()
+    assert lines[0].startswith("SAFE") and any(line.startswith("  patched by kernelscope: extra/") for line in lines[1:4])
+
+
 def test_unknown_is_told_with_its_reason() -> None:
     kernel = results.kernel("k", results.UNKNOWN, verdict=Verdict.UNKNOWN)
     text = " ".join(report(results.audit_result(results.artifact(results.model(kernel, largest=None)))).split())
