@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -300,6 +301,33 @@ def test_show_lists_launches_and_a_kernel_with_its_source() -> None:
 
 def test_show_of_a_kernel_that_does_not_exist_names_those_that_do() -> None:
     assert "there are triton_" in one_line(run("show", UNSAFE_PACKAGE, "nonsense"))
+
+
+def test_show_takes_a_part_of_a_name_that_no_other_kernel_has() -> None:
+    package = str(ROOT / "fixtures" / "resnet18.unbounded.pt2")
+    assert "_max_pool2d_with_indices_relu_1(" in run("show", package, "max_pool").stdout.replace("\n     |         ", "")
+    several = one_line(run("show", package, "convolution"))
+    assert re.search(r"\d+ kernels have convolution in their name.* there are triton_", several)
+
+
+def test_show_of_a_kernel_heeds_ranges_and_refuses_sizes_that_are_not_there() -> None:
+    narrowed = run("show", UNSAFE_PACKAGE, "layer_norm", "--range", "s10=2:100", "--format", "json")
+    (kernel,) = json.loads(narrowed.stdout)["kernels"]
+    assert kernel["verdict"] == "safe"
+    assert next(e["maximum"] for e in kernel["expressions"] if e["text"] == "4096*x0") == 99 * 4096
+    assert "no size is called s77" in one_line(run("show", UNSAFE_PACKAGE, "layer_norm", "--range", "s77=2:100"))
+    assert "name one" in one_line(run("show", UNSAFE_PACKAGE, "--range", "s10=2:100"))
+
+
+def test_show_of_a_package_in_json_has_sizes_and_launches() -> None:
+    (model,) = json.loads(run("show", UNSAFE_PACKAGE, "--format", "json").stdout)["models"]
+    assert model["symbols"]["s10"]["source"] == "input0[0]" and model["launches"][0]["grid"] == ["s10", "1", "1"]
+
+
+def test_show_of_a_kernel_without_launch_facts_says_what_is_missing() -> None:
+    alone = str(ROOT / "tests" / "cases" / "06_gemm_row_offset_sum_first.py")
+    shown = run("show", alone, alone)
+    assert "no launch facts: give them with" in " ".join(shown.stdout.split()) and "def gemm_store(" in shown.stdout
 
 
 def test_explain_lists_all_checks_and_tells_about_one() -> None:

@@ -101,7 +101,8 @@ class LaunchAnalyser:
         self.box: dict[int, Range] = self.model.sizes_box()
         inside = self.grid_prover.contracted(self.box)
         self.model.space.set_box(inside if inside is not None else self.box)
-        collected = Collected() if program.compile_errors else Collector(program, self.model).collect()
+        self.collector = Collector(program, self.model)
+        collected = Collected() if program.compile_errors else self.collector.collect()
         requirements = [c for r in collected.requirements if (c := claims_of(r)) is not None]
         self.result = LaunchAnalysis(launch, program, self.model, collected, requirements, [])
         self.result.impossible = inside is None

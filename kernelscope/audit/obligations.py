@@ -78,7 +78,7 @@ class Collector:
         for loop in self.program.loops:
             self._loop(loop)
         for observation in self.program.observations:
-            for evaluator in self._base_contexts(observation.guards, observation.loops):
+            for evaluator in self.base_contexts(observation.guards, observation.loops):
                 self._branch_condition(evaluator, observation.condition)
         for access in self.program.accesses:
             self._access(access)
@@ -86,7 +86,7 @@ class Collector:
 
     # -- contexts ---------------------------------------------------------------------------------------------------
 
-    def _base_contexts(self, guards: Sequence[Node], loops: Sequence[int]) -> list[Evaluator]:
+    def base_contexts(self, guards: Sequence[Node], loops: Sequence[int]) -> list[Evaluator]:
         """Contexts in which the loops run and the guards hold, masks not considered."""
         key = (tuple(id(g) for g in guards), tuple(loops))
         if key not in self._base:
@@ -174,10 +174,10 @@ class Collector:
     # -- accesses ---------------------------------------------------------------------------------------------------
 
     def _access(self, access: Access) -> None:
-        for evaluator in self._live_contexts(access):
+        for evaluator in self.live_contexts(access):
             self._address(evaluator, access, evaluator.lane_coordinates(access.pointer.shape))
 
-    def _live_contexts(self, access: Access) -> list[Evaluator]:
+    def live_contexts(self, access: Access) -> list[Evaluator]:
         """Contexts in which a lane of the access is live. On the way the mask is obliged to be exact: its conjuncts are
         taken one after another, each on the lanes where those before it hold. (On a lane where conjunct i is the first
         false one, all before it and itself are exact, so the machine's conjunction is false too.)"""
@@ -187,7 +187,7 @@ class Collector:
             tuple(id(a) for a in asserted),
         )  # fmt: skip
         if key not in self._live:
-            contexts = self._base_contexts(access.guards, access.loops)
+            contexts = self.base_contexts(access.guards, access.loops)
             if access.mask is not None:
                 contexts = [live for c in contexts for live in self._masked(c, access)]
             self._live[key] = self._with_assertions([fork(c) for c in contexts], asserted, access)
@@ -294,7 +294,7 @@ class Collector:
     def _loop(self, loop: Loop) -> None:
         if loop.start is None or loop.end is None or loop.step is None:
             return
-        for evaluator in self._base_contexts(loop.guards, loop.loops):
+        for evaluator in self.base_contexts(loop.guards, loop.loops):
             self._in_cases(evaluator, lambda e: self._loop_bounds(e, loop), None)
             self._drain(evaluator, None)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from kernelscope.commands.known_sizes import refuse_unknown_sizes
 from kernelscope.commands.options import (
     debug_option,
     device_memory_option,
@@ -22,7 +23,6 @@ from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE, WRONG
 from kernelscope.commands.writing import command_line, complain, refuse_page_on_terminal, text_style, write
 
 if TYPE_CHECKING:
-    from kernelscope.audit.results import AuditResult
     from kernelscope.gate import GatedAudit
     from kernelscope.gate.baseline import Baseline
     from kernelscope.gate.suppression import Suppression
@@ -103,7 +103,7 @@ def command(
             progress=progress,
         )
     if context.get_parameter_source("ranges") is ParameterSource.COMMANDLINE:
-        _refuse_unknown_names(result, [name for name, _, _ in ranges])
+        refuse_unknown_sizes(result, [name for name, _, _ in ranges])
     gated = gate(result, known, suppressed)
     if write_baseline is not None and reason is not None:
         gated = _accept(gated, known, write_baseline, reason, suppressed)
@@ -141,17 +141,6 @@ def _accept(
     accepted = gated.accepted(reason, known)
     write(baseline_text(accepted), target)
     return gate(gated.audit, Baseline(target, accepted), suppressed)
-
-
-def _refuse_unknown_names(result: AuditResult, names: Sequence[str]) -> None:
-    """A range that bounds nothing would make its user believe in a verdict that does not rest on it."""
-    symbols = [symbol for artifact in result.artifacts for model in artifact.models for symbol in model.symbols]
-    known = {symbol.name for symbol in symbols} | {symbol.source for symbol in symbols}
-    readable = any(artifact.error is None for artifact in result.artifacts)
-    for name in names:
-        if readable and name not in known:
-            sizes = ", ".join(sorted({f"{symbol.name} ({symbol.source})" for symbol in symbols})) or "none"
-            raise click.UsageError(f"--range: no size is called {name}; the sizes are {sizes}")
 
 
 def _report_audit(

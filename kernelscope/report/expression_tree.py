@@ -12,7 +12,8 @@ from kernelscope.report.console import TextStyle
 from kernelscope.report.quantities import range_text
 
 _MAX_NODES = 16
-_GUIDES = {True: ("|- ", "`- ", "|  ", "   "), False: ("├─ ", "└─ ", "│  ", "   ")}
+#: Branch, last branch, line and blank of a tree, in ASCII and not.
+GUIDES = {True: ("|- ", "`- ", "|  ", "   "), False: ("├─ ", "└─ ", "│  ", "   ")}
 
 
 def expression_tree(root: RangedNode, style: TextStyle) -> Table:
@@ -22,7 +23,7 @@ def expression_tree(root: RangedNode, style: TextStyle) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    rows = list(_rows(root, "", "", _GUIDES[style.ascii_only]))
+    rows = list(_rows(root, "", "", GUIDES[style.ascii_only]))
     for text, node in rows[:_MAX_NODES]:
         verdict = Text("") if node.fits else Text("does not fit", "fault")
         values = Text(range_text(node.minimum, node.maximum), "" if node.fits else "fault")

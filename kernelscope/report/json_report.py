@@ -41,12 +41,12 @@ def audit_json(
     result = gated.audit
     document = {
         "schema": SCHEMA,
-        "tool": _tool(command),
-        "assumptions": _assumptions(result.assumptions),
+        "tool": tool_json(command),
+        "assumptions": assumptions_json(result.assumptions),
         "totals": totals_of(result).by_word(),
         "artifacts": [_artifact(artifact, _Extras(artifact.path, patchable, replayed)) for artifact in result.artifacts],
     }
-    return _dump({**document, "gate": _gate(gated)} if gated.is_gated else document)
+    return dumped({**document, "gate": _gate(gated)} if gated.is_gated else document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ def _gate(gated: GatedAudit) -> Json:
 def bounds_json(result: BoundsResult, command: Sequence[str]) -> str:
     """The result of `kernelscope bounds` as JSON text. A size without a proved limit is in `unknown` only."""
     largest = {name: value for name, value in result.largest_safe.items() if name not in result.unknown}
-    return _dump(
+    return dumped(
         {
             "schema": SCHEMA,
-            "tool": _tool(command),
+            "tool": tool_json(command),
             "fixed": dict(sorted(result.fixed.items())),
             "largest_safe": dict(sorted(largest.items())),
             "unknown": dict(sorted(result.unknown.items())),
@@ -90,15 +90,18 @@ def bounds_json(result: BoundsResult, command: Sequence[str]) -> str:
     )
 
 
-def _dump(document: Json) -> str:
+def dumped(document: Json) -> str:
+    """A report's document as text."""
     return json.dumps(document, indent=2) + "\n"
 
 
-def _tool(command: Sequence[str]) -> Json:
+def tool_json(command: Sequence[str]) -> Json:
+    """What made a report, and how it was called."""
     return {"name": "kernelscope", "version": __version__, "command": list(command)}
 
 
-def _assumptions(assumptions: Assumptions) -> Json:
+def assumptions_json(assumptions: Assumptions) -> Json:
+    """What verdicts and ranges rest on."""
     return {
         "device_memory_bytes": assumptions.device_memory_bytes,
         "bounds": [
@@ -124,7 +127,7 @@ def _model(model: ModelResult, extras: _Extras) -> Json:
         "name": model.name,
         "verdict": model.verdict.word,
         "device": model.device,
-        "symbols": {symbol.name: _symbol(symbol) for symbol in model.symbols},
+        "symbols": {symbol.name: symbol_json(symbol) for symbol in model.symbols},
         "largest_safe": dict(model.largest_safe),
         "kernels": [_kernel(kernel, extras) for kernel in model.kernels],
         "findings": _findings(model.findings, extras),
@@ -132,7 +135,7 @@ def _model(model: ModelResult, extras: _Extras) -> Json:
     }
 
 
-def _symbol(symbol: Symbol) -> Json:
+def symbol_json(symbol: Symbol) -> Json:
     """`declared` is what bounds the size apart from Inductor's own assumption; `origin` says who gave it."""
     return {
         "source": symbol.source,
@@ -143,19 +146,25 @@ def _symbol(symbol: Symbol) -> Json:
     }
 
 
+def kernel_json(kernel: KernelResult) -> Json:
+    """A kernel of an audit, where nothing was looked for beside."""
+    return _kernel(kernel, _Extras("", None, None))
+
+
 def _kernel(kernel: KernelResult, extras: _Extras) -> Json:
     return {
         "name": kernel.name,
         "verdict": kernel.verdict.word,
         "index_width": kernel.index_width,
-        "launches": [_launch(launch) for launch in kernel.launches],
+        "launches": [launch_json(launch) for launch in kernel.launches],
         "findings": _findings(kernel.findings, extras),
         "proofs": [_proof(proof) for proof in kernel.proofs],
         "notes": [_note(finding) for finding in kernel.findings if isinstance(finding, Note)],
     }
 
 
-def _launch(launch: Launch) -> Json:
+def launch_json(launch: Launch) -> Json:
+    """A launch with its arguments in sizes."""
     return {
         "index": launch.index,
         "grid": [host_expression_text(dimension) for dimension in launch.grid],

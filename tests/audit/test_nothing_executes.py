@@ -89,6 +89,7 @@ def test_an_audit_imports_nothing_heavy(watched: Any) -> None:
         ("audit", str(FIXTURES / "extra" / "flex.unbounded.py")),
         ("bounds", package("embedding.unbounded")),
         ("show", package("layernorm.unbounded")),
+        ("show", package("layernorm.unbounded"), "layer_norm"),
         ("explain", "KS101"),
     ],
     ids=" ".join,
