@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import IO, Any
 
+from kernelscope.build.inductor_helpers import import_helpers, torch_version
 from kernelscope.build.resolution import check_names
 from kernelscope.build.restricted_module import RestrictionError, restricted_module
 
@@ -52,11 +53,10 @@ def _warm_up() -> dict[str, object]:
     except ImportError as error:
         return {"missing": "triton", "detail": str(error)}
     try:
-        import torch
-        import torch._inductor.runtime.triton_helpers
+        import_helpers()
     except ImportError as error:
         return {"missing": "torch", "detail": str(error)}
-    return {"triton": triton.__version__, "torch": str(torch.__version__)}
+    return {"triton": triton.__version__, "torch": torch_version()}
 
 
 def _batch(requests: list[Fields], folder: str, jobs: int, seconds: int, answers: IO[str]) -> None:

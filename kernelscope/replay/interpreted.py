@@ -17,6 +17,7 @@ import triton.language as tl  # isort: skip
 from triton.language.extra import libdevice  # isort: skip
 from triton.runtime import interpreter  # isort: skip
 
+from kernelscope.build.inductor_helpers import import_helpers
 from kernelscope.build.resolution import check_names
 from kernelscope.build.restricted_module import restricted_module
 from kernelscope.replay.full_run import run_programs
@@ -44,8 +45,7 @@ def _no_barrier(sem):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 def _give_semantic() -> None:
     """Inductor's own builtins want the `_semantic` that the interpreter gives only to Triton's."""
-    from torch._inductor.runtime import triton_helpers
-
+    triton_helpers: Any = import_helpers()
     for name in ("constexpr_next_power_of_2", "if_mask"):
         function = getattr(triton_helpers, name, None)
         if function is not None:
