@@ -19,6 +19,7 @@ from kernelscope.advice.options import (
     ModelAdvice,
     NarrowIndexTensor,
     NoRange,
+    PatchCost,
     PatchPackage,
     SizeBound,
 )
@@ -42,13 +43,16 @@ def advise(
     *,
     wanted: Mapping[str, int] | None = None,
     program: StrPath | None = None,
+    cost: bool = False,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
 ) -> Advice:
     """The options for every model of a package.
 
     `wanted`: the largest value needed of a size, by symbol or input dimension. `program`: what `torch.export.save` wrote
-    for the model, for the names of its arguments. `device_memory`: bytes (None: no assumption).
-    Raises KernelscopeError for what cannot be read or is no package, and for an unknown name in `wanted`."""
+    for the model, for the names of its arguments. `cost`: compile the patched kernels and measure them, which needs torch and
+    triton. `device_memory`: bytes (None: no assumption).
+    Raises KernelscopeError for what cannot be read or is no package, for an unknown name in `wanted`, and where the cost
+    cannot be measured."""
     path = os.fspath(path)
     artifact = open_artifact(path)
     if artifact.kind not in (ArtifactKind.PACKAGE, ArtifactKind.CPP_WRAPPER):
@@ -62,7 +66,19 @@ def advise(
     _refuse_unknown_names(path, wanted or {}, facts.values())
     adviser = _Adviser(path, dict(wanted or {}), inputs, device_memory)
     models = [adviser.model(facts[model.name], model) for model in result.artifacts[0].models if model.name in facts]
+    if cost and any(model.patch is not None for model in models):
+        from kernelscope.advice.patch_costs import patch_costs
+
+        measured = patch_costs(path, device_memory)
+        models = [_with_costs(model, measured) for model in models]
     return Advice(path, result, tuple(models))
+
+
+def _with_costs(model: ModelAdvice, measured: Sequence[PatchCost]) -> ModelAdvice:
+    if model.patch is None:
+        return model
+    of_model = tuple(one for one in measured if one.kernel in model.patch.kernels)
+    return replace(model, patch=replace(model.patch, costs=of_model))
 
 
 def _refuse_unknown_names(path: str, wanted: Mapping[str, int], facts: Iterable[ModelFacts]) -> None:

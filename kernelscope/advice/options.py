@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kernelscope.audit.results import AuditResult, UnsafeFinding, Verdict
+from kernelscope.build.cost import KernelCost
 from kernelscope.cpp_wrapper.producer import Producer
 from kernelscope.launches.launch import Symbol
 
@@ -62,11 +63,22 @@ class NoRange:
 
 
 @dataclass(frozen=True, slots=True)
+class PatchCost:
+    """A kernel's binary as shipped and as patched (None: not measured), or the `reason` why it would not be patched."""
+
+    kernel: str
+    before: KernelCost | None
+    after: KernelCost | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class PatchPackage:
-    """`command` patches the package; `kernels` are those with unsafe findings."""
+    """`command` patches the package; `kernels` are those with unsafe findings. `costs` None: not asked for."""
 
     command: str
     kernels: tuple[str, ...]
+    costs: tuple[PatchCost, ...] | None = None
 
 
 class Caught(Enum):

@@ -20,13 +20,17 @@ from kernelscope.commands.writing import command_line, text_style, write
     "--program", type=click.Path(exists=True, dir_okay=False), metavar="EXPORTED.pt2",
     help="What torch.export.save wrote for this model, for the names of its arguments.",
 )  # fmt: skip
+@click.option(
+    "--cost", is_flag=True,
+    help="Compile the patched kernels and tell what they cost (needs torch and triton).",
+)  # fmt: skip
 @device_memory_option("288GiB")
 @report_format("text", "json")
 @output_option
 @debug_option
 def command(
-    path: str, wanted: tuple[tuple[str, int], ...], program: str | None, device_memory: int | None, form: str,
-    output: str | None,
+    path: str, wanted: tuple[tuple[str, int], ...], program: str | None, cost: bool, device_memory: int | None,
+    form: str, output: str | None,
 ) -> int:  # fmt: skip
     """What to do about an unsafe package, cheapest first, with the code to paste."""
     once((name for name, _ in wanted), "--max")
@@ -36,7 +40,7 @@ def command(
 
     if output not in (None, "-"):
         check_writable(output)
-    advice = advise(path, wanted=dict(wanted), program=program, device_memory=device_memory)
+    advice = advise(path, wanted=dict(wanted), program=program, cost=cost, device_memory=device_memory)
     if form == "json":
         from kernelscope.report.advice_json import advice_json
 

@@ -26,6 +26,7 @@ from kernelscope.report.answer import named
 from kernelscope.report.answer_line import answer_lines
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.layout import Unbroken, bullet, heading, indented, labelled, paragraph
+from kernelscope.report.patch_text import cost_text
 from kernelscope.report.quantities import counted, listed, sizes_text
 
 _MOST_NAMES = 4
@@ -125,7 +126,12 @@ def _patch(option: PatchPackage) -> Iterator[RenderableType]:
     yield Unbroken(Text(f"    {option.command}"))
     names = listed(option.kernels, _MOST_NAMES)
     yield paragraph(f"Rewrites {counted(len(option.kernels), 'kernel')} to 64 bits where needed: {names}.")
-    yield paragraph("Add --dry-run to see the changes and what they cost first.")
+    if option.costs is None:
+        yield paragraph("Add --dry-run to see the changes and what they cost first; `advise --cost` tells the cost here.")
+        return
+    for cost in option.costs:
+        told = f"stays as it is: {cost.reason}" if cost.reason is not None else cost_text(cost.before, cost.after)
+        yield bullet(f"{cost.kernel}: {told}")
 
 
 def _checks(option: RuntimeChecks) -> Iterator[RenderableType]:

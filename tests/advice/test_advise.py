@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -85,6 +87,49 @@ def test_whether_the_run_time_check_helps(name: str, stopped: bool) -> None:
     checks = advice_on(name).models[0].checks
     assert checks is not None
     assert {f.caught for f in checks.findings} == {Caught.YES if stopped else Caught.NO}
+
+
+def _largest_passed(package: Path) -> dict[tuple[int, int], int]:
+    """The largest value that the wrapper's own checks let pass of an input's dimension: read from its text alone."""
+    with zipfile.ZipFile(package) as archive:
+        text = "".join(archive.read(n).decode() for n in archive.namelist() if n.endswith(".cpp"))
+    checks = re.findall(
+        r"_size\[\d+\] > (\d+)\)(?:(?!_size).)*?input_handles\[(\d+)\]: dim value is too large at (\d+),", text, re.DOTALL
+    )
+    return {(int(number), int(axis)): int(limit) for limit, number, axis in checks}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_the_limits_are_those_that_stand_in_the_wrapper(name: str) -> None:
+    passed = _largest_passed(FIXTURES / f"{name}.pt2")
+    (model,) = audit([str(FIXTURES / f"{name}.pt2")]).artifacts[0].models
+    at = {f"input{number}[{axis}]": limit for (number, axis), limit in passed.items()}
+    checks = advice_on(name).models[0].checks
+    assert checks is not None
+    assert {s: limit for s, limit in checks.limits.items() if limit is not None} == {
+        symbol.name: at[symbol.source] for symbol in model.symbols if symbol.source in at
+    }
+    for checked in checks.findings:
+        for symbol in model.symbols:
+            if checked.caught is Caught.YES and len(model.symbols) == 1:
+                safe = checked.finding.largest_safe[symbol.name]
+                assert safe is not None and at[symbol.source] <= safe
+
+
+@pytest.mark.torch
+def test_the_cost_of_a_patch_is_told_for_each_kernel_and_is_that_of_the_patch() -> None:
+    from kernelscope import patch
+    from kernelscope.patching import Patched
+
+    path = str(FIXTURES / "layernorm.unbounded.pt2")
+    done = CliRunner().invoke(cli.main, ["advise", path, "--cost", "--format", "json"])
+    (model,) = json.loads(done.stdout)["models"]
+    (cost,) = model["patch"]["costs"]
+    (kernel,) = patch(path, None, dry_run=True).kernels
+    assert isinstance(kernel, Patched) and kernel.before is not None and kernel.after is not None
+    assert cost["before"]["instructions"] == kernel.before.instructions
+    assert cost["after"]["registers"] == kernel.after.registers > cost["before"]["registers"]
+    assert cost["reason"] is None
 
 
 def test_a_safe_package_needs_nothing() -> None:
@@ -217,8 +262,6 @@ def _spec(leaves: int) -> str:
 
 
 def _zip(path: Path, text: str) -> None:
-    import zipfile
-
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("p/models/model.json", text)
 
