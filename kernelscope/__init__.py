@@ -11,7 +11,7 @@ from types import ModuleType
 
 TYPE_CHECKING = False  # known to type checkers; `typing` itself takes longer to import than all of this
 if TYPE_CHECKING:
-    from kernelscope.advice import advise
+    from kernelscope.advice.advise import advise
     from kernelscope.audit import audit
     from kernelscope.audit import largest_safe_sizes as bounds
     from kernelscope.diffing import diff

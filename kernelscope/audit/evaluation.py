@@ -26,6 +26,7 @@ from kernelscope.triton_source.index_program import (
     Constant,
     ExpandDims,
     IndexProgram,
+    LoopUpdate,
     Node,
     Opaque,
     Permute,
@@ -63,6 +64,9 @@ class Evaluator:
         self.program_atoms: dict[int, int] = {}
         self.lane_atoms: dict[tuple[int, int], int] = {}
         self.signs: dict[int, Node] = {}
+        #: Variables that loops set, by their value at the start of an iteration; those whose sum is being bounded.
+        self.updates: dict[int, LoopUpdate] = {id(update.start): update for update in program.updates}
+        self.accumulating: frozenset[int] = frozenset()
         self._values: dict[tuple[int, Coordinates], Polynomial] = {}
         self._seen: set[tuple[int, Coordinates, int]] = set()
         self._truths: dict[tuple[int, Coordinates], bool] = {}
@@ -277,6 +281,7 @@ def fork(evaluator: Evaluator) -> Evaluator:
     copy.loop_atoms = dict(evaluator.loop_atoms)
     copy.program_atoms = dict(evaluator.program_atoms)
     copy.signs = evaluator.signs
+    copy.accumulating = evaluator.accumulating
     copy.lane_atoms = dict(evaluator.lane_atoms)
     copy._values = dict(evaluator._values)
     copy._seen = set(evaluator._seen)

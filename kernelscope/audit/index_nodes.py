@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernelscope.triton_source.index_program import (
+    RUNNING_SUM,
     Absolute,
     Arange,
     Argument,
@@ -16,6 +17,7 @@ from kernelscope.triton_source.index_program import (
     ExpandDims,
     Invert,
     LoopCounter,
+    LoopUpdate,
     Negate,
     Node,
     NumPrograms,
@@ -32,8 +34,8 @@ from kernelscope.triton_source.scalar_types import ScalarType
 class IndexNodes:
     """Answers about the nodes of one program, each found once."""
 
-    def __init__(self, updates: Iterable[tuple[Node, Node]] = ()) -> None:
-        self.updates = {id(start): end for start, end in updates}
+    def __init__(self, updates: Iterable[LoopUpdate] = ()) -> None:
+        self.updates = {id(update.start): update.end for update in updates}
         self._pure: dict[int, bool] = {}
         self._holding: dict[int, bool] = {}
 
@@ -55,7 +57,7 @@ class IndexNodes:
                 return node.type.is_integer and self.is_index(left) and self.is_index(right)
             case Cast() | Negate() | Invert() | Absolute() | ExpandDims() | Broadcast() | Permute():
                 return isinstance(node.type, ScalarType) and node.type.is_integer and self.is_index(node.operand)
-            case Reduce(_, operand):
+            case Reduce(function, operand) if function != RUNNING_SUM:
                 return node.type.is_integer and node.type.bits > 1 and self.is_index(operand)
             case Where(condition, if_true, if_false):
                 return all(self.is_index(n) for n in (condition, if_true, if_false))

@@ -7,6 +7,7 @@ from math import ceil, floor, prod
 from typing import TYPE_CHECKING
 
 from kernelscope.audit import float_indices, iterations
+from kernelscope.audit.accumulation import accumulated
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
 from kernelscope.audit.host import extreme_atom
 from kernelscope.audit.inside_values import below
@@ -14,6 +15,7 @@ from kernelscope.audit.selected_extremes import selected
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
+    RUNNING_SUM,
     Absolute,
     Access,
     Arange,
@@ -310,16 +312,21 @@ def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
         return Polynomial.atom(e.space.new_atom("position", 0, max(0, node.operand.shape[node.axis] - 1)).number)
     if node.function == "sum" and node.type.is_integer:
         return block_sum(e, node, coordinates)
-    if node.function not in ("max", "min") or not node.type.is_integer or node.axis is None:
+    if node.function == RUNNING_SUM and node.axis is not None:
+        return running_sum(e, node, coordinates)
+    if node.function not in ("max", "min", "select_one") or not node.type.is_integer or node.axis is None:
         return e.any_value(node, UnknownReason.NOT_MODELLED, f"a {node.function} over the block")
     inner = list(coordinates)
     lane = e.space.new_atom("reduced lane", 0, max(0, node.operand.shape[node.axis] - 1))
     inner.insert(node.axis, Polynomial.atom(lane.number))
-    operand = e.observe(node.operand, tuple(inner), node)
+    one = node.function == "select_one"
+    operand = e.value(node.operand, tuple(inner)) if one else e.observe(node.operand, tuple(inner), node)
     low, high = e.space.range_of(operand)
+    if one:  # 0 where the mask keeps no lane
+        low, high = min(0, low), max(0, high)
     atom = e.space.new_atom(f"{node.function} over the block", int(low), int(high))
-    bounds = e.space.upper_bounds(operand)
-    atom.uppers.extend(bounds[:3])
+    if not one:
+        atom.uppers.extend(e.space.upper_bounds(operand)[:3])
     return Polynomial.atom(atom.number)
 
 
@@ -339,10 +346,22 @@ def block_sum(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomia
     return Polynomial.atom(atom.number)
 
 
+def running_sum(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
+    """Each lane sums at least its own element and at most all along the axis. Exact modulo 2**bits, as the elements are."""
+    assert node.axis is not None
+    inner, count = list(coordinates), node.operand.shape[node.axis]
+    inner[node.axis] = Polynomial.atom(e.space.new_atom("summed lane", 0, max(0, count - 1)).number)
+    low, high = e.space.range_of(e.value(node.operand, tuple(inner)))
+    atom = e.space.new_atom("running sum over the block", floor(min(low, count * low)), ceil(max(high, count * high)))
+    e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "a running sum over the block")
+    return Polynomial.atom(atom.number)
+
+
 def opaque(e: Evaluator, node: Opaque, coordinates: Coordinates) -> Polynomial:
     """Any value of the type. What it was computed from may wrap unseen, so that reading it leaves an unknown."""
     if isinstance(node.type, ScalarType) and node.type.is_integer and node.type.bits > 1:
-        return e.any_value(node, node.reason, node.detail)
+        sum_ = accumulated(e, node, coordinates)
+        return sum_ if sum_ is not None else e.any_value(node, node.reason, node.detail)
     return e.typed_atom(node)
 
 

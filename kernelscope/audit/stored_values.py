@@ -10,6 +10,7 @@ from kernelscope.audit.evaluation import Evaluator, Use, fork
 from kernelscope.audit.index_nodes import IndexNodes, observes
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
+    RUNNING_SUM,
     Absolute,
     Binary,
     BinaryOperator,
@@ -33,7 +34,7 @@ _MODULAR = frozenset({
     BinaryOperator.ADD, BinaryOperator.SUBTRACT, BinaryOperator.MULTIPLY, BinaryOperator.AND, BinaryOperator.OR,
     BinaryOperator.XOR, BinaryOperator.SHIFT_LEFT,
 })  # fmt: skip
-_MODULAR_REDUCTIONS = frozenset({"sum", "xor_sum"})
+_MODULAR_REDUCTIONS = frozenset({"sum", "xor_sum", RUNNING_SUM})
 
 Assume = Callable[[Evaluator, list[conditions.Literal]], list[Evaluator]]
 

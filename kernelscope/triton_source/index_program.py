@@ -213,9 +213,13 @@ class Permute:
     span: Span
 
 
+RUNNING_SUM = "running sum"
+
+
 @frozen_dataclass(frozen=True, slots=True, eq=False)
 class Reduce:
-    """A reduction along `axis` whose result lies within the operand's values (max, min), or any other `function`."""
+    """A reduction along `axis` whose result lies within the operand's values (max, min, select_one), or any other
+    `function`. A RUNNING_SUM keeps the operand's shape: each lane is the sum of those up to it."""
 
     function: str
     operand: Node
@@ -290,6 +294,16 @@ Node = (
     Constant | Argument | ProgramId | NumPrograms | Arange | Binary | Negate | Invert | Absolute | Cast | Where
     | ExpandDims | Broadcast | Permute | Reduce | PointerAdd | Loaded | LoopCounter | Carried | Opaque
 )  # fmt: skip
+
+
+@frozen_dataclass(frozen=True, slots=True, eq=False)
+class LoopUpdate:
+    """A variable that a loop sets and that is not followed: `start` of an iteration (its operand is the value before the
+    loop), and what the body makes of it."""
+
+    loop: int
+    start: Opaque
+    end: Node
 
 
 class AccessKind(Enum):
@@ -395,5 +409,4 @@ class IndexProgram:
     #: Every integer operation in program order, for the comparison with Triton's IR: Binary, Cast, Negate, Invert, and
     #: PointerAdd where Triton zero-extends the offset.
     operations: tuple[Node, ...] = ()
-    #: What a loop's body makes of a variable that is not followed: an Opaque of an iteration's start, by what it becomes.
-    updates: tuple[tuple[Node, Node], ...] = ()
+    updates: tuple[LoopUpdate, ...] = ()

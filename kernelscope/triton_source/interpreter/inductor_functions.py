@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kernelscope.triton_source.index_program import (
+    Arange,
+    Binary,
     BinaryOperator,
+    Broadcast,
+    Cast,
+    Constant,
+    ExpandDims,
     Loop,
     LoopCounter,
     Node,
@@ -287,9 +293,26 @@ def _sort_with_index(s: State, args: list[Value], kwargs: dict[str, Value]) -> V
 
 
 def _select_one(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """The one value that the mask keeps."""
-    value, _, axis, keep = bound(args, kwargs, "x", "mask", "dim", "keep_dims")
-    return reductions.reduce_one(s, "select_one", value, axis, flag(keep)) if is_node(value) else Unknown("select_one")
+    """The one value that the mask keeps: a sum over the block of what it leaves."""
+    value, mask, axis, keep = bound(args, kwargs, "x", "mask", "dim", "keep_dims")
+    if not is_node(value):
+        return Unknown("select_one")
+    function = "select_one" if is_node(mask) and _is_one_lane(mask) else "select_one of several"
+    return reductions.reduce_one(s, function, value, axis, flag(keep))
+
+
+def _is_one_lane(mask: Node) -> bool:
+    """Whether a mask is `tl.arange(...) == constant`, which at most one lane is."""
+    while isinstance(mask, Broadcast | ExpandDims):
+        mask = mask.operand
+    if not isinstance(mask, Binary) or mask.operator is not BinaryOperator.EQUAL:
+        return False
+    sides = [mask.left, mask.right]
+    for place, side in enumerate(sides):
+        while isinstance(side, Broadcast | ExpandDims | Cast):
+            side = side.operand
+        sides[place] = side
+    return {type(side) for side in sides} == {Arange, Constant}
 
 
 def _if_mask(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:

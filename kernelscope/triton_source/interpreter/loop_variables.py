@@ -12,6 +12,7 @@ from kernelscope.triton_source.index_program import (
     Constant,
     Loaded,
     LoopCounter,
+    LoopUpdate,
     Node,
     Opaque,
     PointerAdd,
@@ -50,7 +51,7 @@ def make_variable(s: State, name: str, value: Value) -> Variable:
 
 
 def _placeholder(s: State, name: str, part: Node) -> Node:
-    return nodes.opaque(s, part.type, part.shape, f"{name} changes in a loop in a way that is not followed")
+    return nodes.opaque(s, part.type, part.shape, f"{name} changes in a loop in a way that is not followed", (part,))
 
 
 def _parts(value: Value) -> list[Node]:
@@ -242,12 +243,12 @@ def varies(s: State, node: Node, loop: int, mark: Mark | None = None) -> bool:
     return False
 
 
-def updates_of(variable: Variable) -> Iterator[tuple[Node, Node]]:
+def updates_of(loop: int, variable: Variable) -> Iterator[LoopUpdate]:
     """The parts of a variable that are not followed, each with what the body makes of it."""
     if not isinstance(variable.current, Unknown) and _same_structure(variable.current, variable.final):
         for before, end in zip(_parts(variable.current), _parts(variable.final), strict=True):
             if isinstance(before, Opaque) and before is not end:
-                yield before, end
+                yield LoopUpdate(loop, before, end)
 
 
 def after_loop(s: State, loop: int, variable: Variable) -> Value:

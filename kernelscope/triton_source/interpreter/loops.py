@@ -237,6 +237,6 @@ def _run_body(
         s.roll_back(mark)
         s.loops[index] = header
     s.at = node
-    s.updates += [pair for variable in variables.values() for pair in updates_of(variable)]
+    s.updates += [update for variable in variables.values() for update in updates_of(index, variable)]
     s.scope = {**entry, **{name: after_loop(s, index, variable) for name, variable in variables.items()}}
 

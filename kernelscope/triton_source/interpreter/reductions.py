@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kernelscope.triton_source.index_program import Node, Reduce, Shape
+import ast
+
+from kernelscope.triton_source.index_program import RUNNING_SUM, Node, Reduce, Shape
 from kernelscope.triton_source.interpreter import nodes
 from kernelscope.triton_source.interpreter.arguments import Handler, bound, flag
 from kernelscope.triton_source.interpreter.promotion import is_unsigned
@@ -134,10 +136,42 @@ def scan(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value, axis, combine = bound(args, kwargs, "input", "axis", "combine_fn")
     name = f"a scan with {_function_name(combine)}"
     if isinstance(value, tuple):
+        if len(value) == 1 and is_node(value[0]) and _adds(combine):
+            return (_running_sum(s, value[0], _axis(s, value[0], axis), name),)
         return tuple(_same_shape(s, part, name) for part in value)
     if is_node(value):
-        _axis(s, value, axis)
+        place = _axis(s, value, axis)
+        if _adds(combine):
+            return _running_sum(s, value, place, name)
     return _same_shape(s, value, name)
+
+
+def _adds(combine: Value) -> bool:
+    """Is a function of a scan `return a + b`, with or without a variable in between?"""
+    if not isinstance(combine, JitFunction):
+        return False
+    names = [argument.arg for argument in combine.definition.args.args]
+    body = combine.definition.body
+    last = body[-1]
+    result = last.value if isinstance(last, ast.Return) else None
+    if len(body) == 2 and isinstance(body[0], ast.Assign) and isinstance(result, ast.Name):
+        (target, *more) = body[0].targets
+        if not more and isinstance(target, ast.Name) and target.id == result.id:
+            result = body[0].value
+    elif len(body) != 1:
+        return False
+    match result:
+        case ast.BinOp(ast.Name(left), ast.Add(), ast.Name(right)):
+            return len(names) == 2 and {left, right} == set(names)
+        case _:
+            return False
+
+
+def _running_sum(s: State, node: Node, place: int | None, name: str) -> Node:
+    if place is None or not isinstance(node.type, ScalarType) or not node.type.is_integer or node.type.bits == 1:
+        return nodes.opaque(s, node.type, node.shape, name, (node,))
+    s.spend()
+    return Reduce(RUNNING_SUM, node, place, node.type, node.shape, s.span)
 
 
 def _same_shape(s: State, value: Value, name: str) -> Value:
@@ -146,12 +180,14 @@ def _same_shape(s: State, value: Value, name: str) -> Value:
 
 def _running(function: str) -> Handler:
     def handler(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        value, _, _, kind = bound(args, kwargs, "input", "axis", "reverse", "dtype")
+        value, axis, _, kind = bound(args, kwargs, "input", "axis", "reverse", "dtype")
         if not is_node(value):
             return Unknown(f"tl.{function}")
         if value.type is BFLOAT16:
             value = nodes.cast(s, value, FLOAT32, implicit=True)
-        return _same_shape(s, _widened(s, value, kind) if function == "cumsum" else value, f"tl.{function}")
+        if function == "cumsum":
+            return _running_sum(s, _widened(s, value, kind), _axis(s, value, axis or 0), "tl.cumsum")
+        return _same_shape(s, value, f"tl.{function}")
 
     return handler
 

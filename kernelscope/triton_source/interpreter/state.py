@@ -12,6 +12,7 @@ from kernelscope.triton_source.index_program import (
     Assertion,
     CompileError,
     Loop,
+    LoopUpdate,
     Node,
     Observation,
     Shape,
@@ -68,7 +69,7 @@ class State:
         self.unmodelled: list[Unmodelled] = []
         self.errors: list[CompileError] = []
         self.operations: list[Node] = []
-        self.updates: list[tuple[Node, Node]] = []
+        self.updates: list[LoopUpdate] = []
         self.program_id_spans: dict[int, Span] = {}
         self.shared: dict[tuple[object, ...], Node] = {}
         self.assigned_names: dict[int, tuple[str, ...]] = {}
