@@ -40,7 +40,7 @@ from kernelscope.triton_source.index_program import (
     UnknownReason,
     Where,
 )
-from kernelscope.triton_source.scalar_types import ScalarType
+from kernelscope.triton_source.scalar_types import INT1, ScalarType
 
 if TYPE_CHECKING:
     from kernelscope.audit.evaluation import Evaluator
@@ -124,7 +124,10 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
         left, right = e.value(node.left, coordinates), e.value(node.right, coordinates)
         if operator is BinaryOperator.ADD:
             return e.space.rejoined(left + right)
-        return left - right if operator is BinaryOperator.SUBTRACT else left * right
+        if operator is BinaryOperator.MULTIPLY:
+            kept = kept_or_zero(e, node, left, right, coordinates)
+            return kept if kept is not None else left * right
+        return left - right
     if operator in COMPARISONS or node.type.bits == 1:
         return boolean(e, node, coordinates)
     if operator is BinaryOperator.SHIFT_LEFT:
@@ -149,6 +152,20 @@ def binary(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial:
             return bitwise_and(e, node, left, right)
         case _:
             return bitwise_or(e, node, left, right)
+
+
+def kept_or_zero(
+    e: Evaluator, node: Binary, left: Polynomial, right: Polynomial, coordinates: Coordinates
+) -> Polynomial | None:
+    """`x * condition` of data is x or 0, in a case each: facts about a product of two unknowns help little."""
+    for truth, kept in ((node.left, right), (node.right, left)):
+        where = coordinates
+        while isinstance(truth, Cast | ExpandDims | Broadcast | Permute) and truth.type != INT1:
+            where = where if isinstance(truth, Cast) else operand_coordinates(truth, where)
+            truth = truth.operand
+        if truth.type == INT1 and not isinstance(truth, Constant | Loaded) and not e.space.is_of_sizes(kept):
+            return kept if e.choose(truth, where) else Polynomial.constant(0)
+    return None
 
 
 def low_bits(e: Evaluator, node: Binary, coordinates: Coordinates) -> Polynomial | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelscope.audit import conditions, iterations
@@ -19,6 +19,7 @@ from kernelscope.audit.evaluation import (
 from kernelscope.audit.host import LaunchModel
 from kernelscope.audit.index_nodes import IndexNodes
 from kernelscope.audit.stored_values import StoredValues
+from kernelscope.audit.trapped_wraps import Place, computation, is_trapped
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE
 from kernelscope.triton_source.index_program import (
@@ -59,6 +60,18 @@ class Collected:
     not_followed: dict[int, NotFollowed] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Trap:
+    """An assertion, the context in which it is reached, and the conditions that hold there."""
+
+    condition: Node
+    before: Evaluator
+    true: Mapping[Place, bool]
+
+    def catches(self, obligation: Obligation, context: Evaluator) -> bool:
+        return is_trapped(obligation, context, self.before, self.condition, self.true)
+
+
 class Collector:
     """Walks the accesses, loops and branch conditions of a program under one launch model."""
 
@@ -73,6 +86,8 @@ class Collector:
         self._kept: list[Evaluator] = []
         self._cases = 0
         self._nodes = IndexNodes(program.updates)
+        self._trap: _Trap | None = None  # while the operands of an assertion are obliged
+        self._obliged = False  # while it is assumed: what it reads was obliged before, without it
 
     def collect(self) -> Collected:
         for loop in self.program.loops:
@@ -164,7 +179,8 @@ class Collector:
         loop: Loop | None = None,
     ) -> None:  # fmt: skip
         for obligation in evaluator.obligations:
-            self.result.requirements.append(Requirement(obligation, access, loop, buffer, evaluator))
+            if not self._obliged and (self._trap is None or not self._trap.catches(obligation, evaluator)):
+                self.result.requirements.append(Requirement(obligation, access, loop, buffer, evaluator))
         evaluator.obligations.clear()
         self._keep_not_followed(evaluator)
         if access is not None:
@@ -234,10 +250,13 @@ class Collector:
     def _with_assertions(
         self, evaluators: list[Evaluator], asserted: list[Assertion], access: Access
     ) -> list[Evaluator]:
+        true = self._mask_literals(evaluators, access) if asserted else {}
         for assertion in asserted:
             kept: list[Evaluator] = []
             for evaluator in evaluators:
                 coordinates = evaluator.lane_coordinates(assertion.condition.shape)
+                self._trap = _Trap(assertion.condition, fork(evaluator), true)
+                self._kept.append(self._trap.before)
                 evaluator.use = Use.MASK
                 self._in_cases(
                     evaluator,
@@ -245,11 +264,19 @@ class Collector:
                     access,
                 )
                 self._drain(evaluator, access)
+                self._trap, self._obliged = None, True
                 evaluator.use = Use.ADDRESS
                 facts = list(conditions.literals(assertion.condition, coordinates))
                 kept.extend(self._assumed([evaluator], facts, access=access))
+                self._obliged = False
             evaluators = kept
         return evaluators
+
+    def _mask_literals(self, evaluators: list[Evaluator], access: Access) -> dict[Place, bool]:
+        if access.mask is None or not evaluators:
+            return {}
+        coordinates = evaluators[0].lane_coordinates(access.pointer.shape)
+        return {(computation(p.node), p.coordinates): p.truth for p in conditions.literals(access.mask, coordinates)}
 
     def _applies(self, assertion: Assertion, access: Access) -> bool:
         index = next(i for i, a in enumerate(self.program.accesses) if a is access)

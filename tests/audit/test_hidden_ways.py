@@ -23,19 +23,21 @@ n = "i32"
 B = 256
 [tensors]
 x_ptr = {{dtype = "fp32", shape = ["4000000*n"], strides = ["1"]}}
-i_ptr = {{dtype = "i32", shape = ["64*n"], strides = ["1"], values = [0, "n - 1"]}}
+i_ptr = {{dtype = "i32", shape = ["64*n"], strides = ["1"], values = {values}}}
 """
 _BLOCKS = '["cdiv(n, 256)", "1", "1"]'
 _ONE = '["1", "1", "1"]'
 
 
-def audited(folder: Path, body: str, largest: int = 1 << 34, grid: str = _BLOCKS, before: str = "") -> ModelResult:
+def audited(
+    folder: Path, body: str, largest: int = 1 << 34, grid: str = _BLOCKS, before: str = "", values: str = '[0, "n - 1"]'
+) -> ModelResult:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     source, facts = folder / "k.py", folder / "k.toml"
     source.write_text(
         f"import triton\nimport triton.language as tl\n\n{before}\n@triton.jit\ndef k(x_ptr, i_ptr, n, B: tl.constexpr):\n{lines}"
     )
-    facts.write_text(_FACTS.format(grid=grid, largest=largest))
+    facts.write_text(_FACTS.format(grid=grid, largest=largest, values=values))
     (artifact,) = audit([str(source)], launch_file=str(facts), device_memory=None).artifacts
     assert artifact.error is None, artifact.error
     return artifact.models[0]
