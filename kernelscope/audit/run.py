@@ -134,7 +134,7 @@ def _audit_path(path: str, settings: _Settings, progress: Progress | None = None
     with rare_collection():
         try:
             artifact = open_artifact(path)
-            facts = [read_model(model, settings.launch_file) for model in artifact.models]
+            facts = [read_model(model, settings.launch_file, settings.only) for model in artifact.models]
         except KernelscopeError as error:
             return ArtifactResult(path, Verdict.UNKNOWN, (), error.one_line()), (), ()
         auditor = _ArtifactAuditor(artifact, settings, progress)
@@ -144,8 +144,9 @@ def _audit_path(path: str, settings: _Settings, progress: Progress | None = None
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_model(model: Model, launch_file: str | None) -> ModelFacts:
-    """All wrappers of a model; a kernel source needs `launch_file` to have launches."""
+def read_model(model: Model, launch_file: str | None, only: frozenset[str] | None = None) -> ModelFacts:
+    """All wrappers of a model; a kernel source needs `launch_file` to have launches. `only`: launchers that are asked
+    about, so that others need not be read."""
     wrappers: list[WrapperFacts] = []
     orphans: list[SourceFile] = []
     for source in model.sources:
@@ -153,7 +154,7 @@ def read_model(model: Model, launch_file: str | None) -> ModelFacts:
             case SourceRole.CPP_WRAPPER:
                 from kernelscope.cpp_wrapper import read_wrapper
 
-                wrappers.append(read_wrapper(source.text, source.path))
+                wrappers.append(read_wrapper(source.text, source.path, only))
             case SourceRole.PYTHON_WRAPPER:
                 from kernelscope.launches import read_python_wrapper
 

@@ -29,8 +29,9 @@ def without_comment(launcher: FunctionSlice) -> FunctionSlice:
     return FunctionSlice(launcher.name, launcher.file, text[:start] + lines + text[end:], launcher.first_line)
 
 
-def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
-    """The kernel in a launcher's leading comment, or None when there is none (or it is cut off)."""
+def embedded_kernel(launcher: FunctionSlice, *, layout: bool = True) -> EmbeddedKernel | None:
+    """The kernel in a launcher's leading comment, or None when there is none (or it is cut off). `layout`: read its parts
+    as well."""
     opening = _OPENING.search(launcher.text)
     if opening is None:
         return None
@@ -49,7 +50,7 @@ def embedded_kernel(launcher: FunctionSlice) -> EmbeddedKernel | None:
         file=launcher.file,
         first_line=launcher.first_line + launcher.text.count("\n", 0, first),
         indent=indent,
-        layout=kernel_layout(source),
+        layout=kernel_layout(source) if layout else None,
     )
 
 

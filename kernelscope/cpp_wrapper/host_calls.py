@@ -65,6 +65,8 @@ class CallReader:
             self.apply(arguments[0])
         elif name in self._launchers:
             self._launch(name, call, arguments)
+        elif name in self._state.left_out:
+            self._state.skipped += 1
         elif name in self._handlers:
             self._handlers[name](name, arguments)
         elif name.startswith("aoti_torch_item_") and len(arguments) == 2:
@@ -203,7 +205,7 @@ class CallReader:
         match = _SOURCE_COMMENT.search(self._state.comment)
         kernel = launcher.kernel.name if launcher.kernel else launcher.function_name or launcher.name
         return Launch(
-            index=len(self._state.launches),
+            index=self._state.launched,
             kernel=kernel,
             launcher_name=launcher.name,
             grid=(grid[0], grid[1], grid[2]),

@@ -72,6 +72,14 @@ class HostState:
     launches: list[Launch] = field(default_factory=list)
     damaged: list[DamagedPart] = field(default_factory=list)
     comment: str = ""
+    #: Launchers whose launches nothing is asked about, and how many of them there were.
+    left_out: frozenset[str] = frozenset()
+    skipped: int = 0
+
+    @property
+    def launched(self) -> int:
+        """Launches so far, those that are left out included."""
+        return len(self.launches) + self.skipped
 
     def declare(self, name: str) -> None:
         self.scope.declared.add(name)
@@ -105,7 +113,7 @@ class HostState:
                 dimension = next((key for key, known in self.dimensions.items() if known == (size, 1)), None)
             case _:
                 return False
-        if dimension is None or self.launches or not size.endswith(f"_size_{dimension[1]}"):
+        if dimension is None or self.launched or not size.endswith(f"_size_{dimension[1]}"):
             return False
         del self.symbols[size]
         symbol = self.define_symbol(name, f"input{dimension[0]}[{dimension[1]}] / {factor}", minimum=0)

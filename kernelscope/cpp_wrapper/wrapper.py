@@ -39,18 +39,22 @@ INT32_MAXIMUM = 2**31 - 1
 _CALL = re.compile(r"\b(call_\w+)\(")
 
 
-def read_wrapper(text: str, file: str) -> WrapperFacts:
-    """Everything that a wrapper tells about its launches; damaged parts are listed, never guessed at."""
-    return _WrapperReader(slice_wrapper(text, file)).read()
+def read_wrapper(text: str, file: str, only: frozenset[str] | None = None) -> WrapperFacts:
+    """Everything that a wrapper tells about its launches; damaged parts are listed, never guessed at. `only`: launchers
+    (without `call_`) to read; of the others neither launches, kernels nor damage are told (None: all)."""
+    return _WrapperReader(slice_wrapper(text, file), only).read()
 
 
 class _WrapperReader:
-    def __init__(self, slices: WrapperSlices) -> None:
+    def __init__(self, slices: WrapperSlices, only: frozenset[str] | None) -> None:
         self._slices = slices
+        names = frozenset(function.name for function in slices.launchers)
+        wanted = names if only is None or self._bounds_need_launches() else frozenset(f"call_{name}" for name in only)
+        self._read = [function for function in slices.launchers if function.name in wanted]
         self._checks: dict[int, InputCheck | None] = {}
         self._damaged: list[DamagedPart] = []
         self._constants = read_constants(slices.constructors)
-        self._state = HostState(slices.file, self._input_layout, self._input_dtype)
+        self._state = HostState(slices.file, self._input_layout, self._input_dtype, left_out=names - wanted)
 
     def read(self) -> WrapperFacts:
         launchers = self._launchers()
@@ -66,7 +70,7 @@ class _WrapperReader:
             run(parsed, inputs, self._state, launchers, self._constants.get)
         self._missing_launches(launchers)
         kernels = self._kernels(launchers)
-        device = "cuda" if launchers else "cpu" if self._slices.cpu_kernels else None
+        device = "cuda" if self._slices.launchers else "cpu" if self._slices.cpu_kernels else None
         notes = loop_width_notes(self._slices.cpu_kernels)
         symbols = tuple(self._bounded(symbol) for symbol in self._state.symbols.values())
         damaged = (*self._damaged, *self._state.damaged)
@@ -78,7 +82,7 @@ class _WrapperReader:
     def _launchers(self) -> dict[str, Launcher | None]:
         launchers: dict[str, Launcher | None] = {}
         parser = LauncherParser()
-        for function in self._slices.launchers:
+        for function in self._read:
             launcher = read_launcher(function, parser)
             if launcher is None:
                 self._damage(f"{function.name} holds C++ or Triton source that cannot be read", function.position())
@@ -90,7 +94,7 @@ class _WrapperReader:
 
     def _kernels(self, launchers: dict[str, Launcher | None]) -> tuple[EmbeddedKernel, ...]:
         found: list[EmbeddedKernel | None] = []
-        for function in self._slices.launchers:
+        for function in self._read:
             launcher = launchers[function.name]
             found.append(launcher.kernel if launcher is not None else embedded_kernel(function))
         return tuple(kernel for kernel in found if kernel is not None)
@@ -106,14 +110,14 @@ class _WrapperReader:
                 name = match.group(1)
                 line_start = function.text.rfind("\n", 0, match.start()) + 1
                 in_comment = "//" in function.text[line_start : match.start()]
-                if in_comment or (name in launchers and launchers[name] is None):
+                if in_comment or name in self._state.left_out or (name in launchers and launchers[name] is None):
                     continue
                 seen[name] = seen.get(name, 0) - 1
                 if seen[name] < 0:
                     line = function.text.count("\n", 0, match.start())
                     self._damage(f"the launch of {name} was not understood", function.position(line))
         if not self._damaged and not self._state.damaged:
-            for launcher in self._slices.launchers:
+            for launcher in self._read:
                 if launcher.name not in seen:
                     self._damage(f"{launcher.name} is never called", launcher.position())
 
@@ -156,9 +160,13 @@ class _WrapperReader:
         """Whether Inductor made the bound up: 2**31 - 1, or (torch 2.8) the largest size whose numel fits int32."""
         if maximum == INT32_MAXIMUM:
             return True
-        if "&kernels_.loaded_modules_" in self._slices.text or "global_scratch_scratch_" in self._slices.text:
+        if not self._bounds_need_launches():
             return False
         return any(factor > 0 and maximum == INT32_MAXIMUM // factor for factor in _factors(self._state, name))
+
+    def _bounds_need_launches(self) -> bool:
+        """Whether it takes all launches to tell Inductor's bounds from the user's (torch 2.8)."""
+        return not ("&kernels_.loaded_modules_" in self._slices.text or "global_scratch_scratch_" in self._slices.text)
 
     def _input_dtype(self, index: int) -> str | None:
         function = self._slices.input_check_by_index.get(index)

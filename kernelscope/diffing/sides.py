@@ -60,7 +60,7 @@ def read_side(path: str) -> Side:
 def _of_cpp(source: SourceFile, model: Model) -> Iterator[SideKernel]:
     """The kernels that launchers quote; their launches need not be understood to be compared."""
     for launcher in slice_wrapper(source.text, source.path).launchers:
-        kernel = embedded_kernel(launcher)
+        kernel = embedded_kernel(launcher, layout=False)
         if kernel is not None:
             cubin = _CUBIN.search(launcher.text)
             binary = model.binaries.get(PurePath(cubin.group(1)).name) if cubin is not None else None
