@@ -39,11 +39,7 @@ class ShippedKernel:
 
 def candidate_configs(kernel: ShippedKernel) -> Iterator[KernelConfig]:
     """Configs to try; KernelscopeError where the source or the cubin does not tell enough."""
-    decorator = read_decorator(kernel.source, kernel.function)
-    if decorator is None:
-        raise KernelscopeError(f"no function named {kernel.function} in the kernel's source")
-    if not decorator.signature:
-        raise KernelscopeError("the kernel's decorator gives no signature", where=kernel.function)
+    decorator = _decorator_of(kernel)
     try:
         ptx = ptx_of(kernel.cubin)
         files = assertion_files(code_sections(kernel.cubin))
@@ -54,6 +50,25 @@ def candidate_configs(kernel: ShippedKernel) -> Iterator[KernelConfig]:
         raise KernelscopeError("the cubin names no GPU architecture", where=kernel.function)
     warps = ptx.num_warps or kernel.num_warps
     return _configs(kernel, decorator, architecture, warps, files)
+
+
+def likeliest_config(kernel: ShippedKernel) -> KernelConfig:
+    """The first config to try; where the cubin is empty, of what the source and the launch tell."""
+    if kernel.cubin:
+        return next(candidate_configs(kernel))
+    decorator = _decorator_of(kernel)
+    if decorator.compute_capability is None:
+        raise KernelscopeError("its decorator names no GPU architecture", where=kernel.function)
+    return next(_configs(kernel, decorator, decorator.compute_capability, kernel.num_warps, ()))
+
+
+def _decorator_of(kernel: ShippedKernel) -> KernelDecorator:
+    decorator = read_decorator(kernel.source, kernel.function)
+    if decorator is None:
+        raise KernelscopeError(f"no function named {kernel.function} in the kernel's source")
+    if not decorator.signature:
+        raise KernelscopeError("the kernel's decorator gives no signature", where=kernel.function)
+    return decorator
 
 
 def _architecture(target: str | None) -> int | None:

@@ -17,7 +17,8 @@ from kernelscope.commands.writing import command_line, refuse_page_on_terminal, 
 @click.argument("after", required=False, metavar="[B]")
 @click.option("--patched", is_flag=True, help="Compare A with what `kernelscope patch` makes of it.")
 @click.option("--side-by-side", is_flag=True, help="Two columns.")
-@click.option("--ir", type=click.Choice(["ptx", "sass"]), help="Compare what the compiler made, names normalised.")
+@click.option("--ir", type=click.Choice(["ttir", "ptx", "sass"]), help="Compare what the compiler made, names normalised.")
+@click.option("--findings/--no-findings", default=None, help="Tell what is unsafe. [default: unless over 50 kernels differ]")
 @click.option("-U", "--context", type=click.IntRange(min=0, max=1000), default=3, show_default=True, help="Lines around.")
 @click.option("--pager/--no-pager", default=True, help="Page on a terminal, as git does.")
 @device_memory_option("288GiB")
@@ -25,8 +26,8 @@ from kernelscope.commands.writing import command_line, refuse_page_on_terminal, 
 @output_option
 @debug_option
 def command(
-    before: str, after: str | None, patched: bool, side_by_side: bool, ir: str | None, context: int, pager: bool,
-    device_memory: int | None, form: str, output: str | None,
+    before: str, after: str | None, patched: bool, side_by_side: bool, ir: str | None, findings: bool | None, context: int,
+    pager: bool, device_memory: int | None, form: str, output: str | None,
 ) -> int:  # fmt: skip
     """The kernels of A and B compared: matched by name and content, changed tokens marked, findings told."""
     if patched == (after is not None):
@@ -39,14 +40,21 @@ def command(
     if output not in (None, "-"):
         check_writable(str(output))
     representation = Representation(ir or "source")
-    if after is None:
-        with AuditProgress() as progress:
+    with AuditProgress() as progress:
+
+        def told(what: str, done: int, total: int) -> None:
+            progress(done, total, what)
+
+        if after is None:
             found = diff_patched(
-                before, representation=representation, context=context, device_memory=device_memory,
-                progress=lambda what, done, total: progress(done, total, what),
+                before, representation=representation, context=context, device_memory=device_memory, findings=findings,
+                progress=told,
             )  # fmt: skip
-    else:
-        found = diff(before, after, representation=representation, context=context, device_memory=device_memory)
+        else:
+            found = diff(
+                before, after, representation=representation, context=context, device_memory=device_memory,
+                findings=findings, progress=told,
+            )  # fmt: skip
     if form == "json":
         from kernelscope.report.diff_json import diff_json
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelscope.artifact.cubin import CubinError
 from kernelscope.audit.results import KernelResult, UnsafeFinding
 from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, audit
+from kernelscope.collection import rare_collection
 from kernelscope.diffing.hunks import CONTEXT, hunks_of
-from kernelscope.diffing.machine_code import comparable_ptx, comparable_sass
 from kernelscope.diffing.matching import matched
+from kernelscope.diffing.representations import ComparedText, Progress, Representation, compared_texts
 from kernelscope.diffing.results import (
     ArtifactDiff,
     CostChange,
@@ -25,18 +24,10 @@ from kernelscope.diffing.results import (
     TextDiff,
 )
 from kernelscope.diffing.sides import Side, SideKernel, read_side
-from kernelscope.errors import KernelscopeError
 from kernelscope.paths import StrPath
 
-Progress = Callable[[str, int, int], None]
-
-
-class Representation(Enum):
-    """What is compared of a kernel: its sources, or what the compiler made of it."""
-
-    SOURCE = "source"
-    PTX = "ptx"
-    SASS = "sass"
+#: More kernels than this that differ are not audited unless it is asked for: it takes some ten milliseconds for each.
+MOST_AUDITED = 50
 
 
 def diff(
@@ -46,12 +37,17 @@ def diff(
     representation: Representation = Representation.SOURCE,
     context: int = CONTEXT,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
+    findings: bool | None = None,
+    progress: Progress | None = None,
 ) -> ArtifactDiff:
     """Compare any two artifacts that an audit opens, kernel by kernel.
 
-    Kernels are matched by name and content. Findings of `before` are told at the hunks that hold their lines. `context`:
-    unchanged lines around a change. KernelscopeError for what cannot be read, or for machine code that is not there."""
-    return _compared(read_side(os.fspath(before)), read_side(os.fspath(after)), representation, context, device_memory, {})
+    Kernels are matched by name and content. Findings of `before` are told at the hunks that hold their lines (`findings`;
+    None: unless more than 50 kernels differ). `context`: unchanged lines around a change. KernelscopeError for what cannot
+    be read, for machine code that is not there, or where Triton is needed and missing (TTIR; PTX without binaries)."""
+    settings = _Settings(representation, context, device_memory, findings, progress)
+    with rare_collection():
+        return _compared(read_side(os.fspath(before)), read_side(os.fspath(after)), settings, {})
 
 
 def diff_patched(
@@ -60,6 +56,7 @@ def diff_patched(
     representation: Representation = Representation.SOURCE,
     context: int = CONTEXT,
     device_memory: int | None = DEFAULT_DEVICE_MEMORY,
+    findings: bool | None = None,
     progress: Progress | None = None,
 ) -> ArtifactDiff:
     """Compare a package with what `kernelscope patch` makes of it, with the cost of each kernel. Needs torch and triton."""
@@ -67,37 +64,59 @@ def diff_patched(
     from kernelscope.patching.report import Patched
 
     path = os.fspath(path)
+    settings = _Settings(representation, context, device_memory, findings, progress)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / Path(path).name
         report = patch(path, str(output), device_memory=device_memory, progress=progress)
         costs = {k.launcher: CostChange(k.before, k.after) for k in report.kernels if isinstance(k, Patched)}
         before = read_side(path)
         after = read_side(str(output)) if output.exists() else before
-        result = _compared(before, after, representation, context, device_memory, costs)
-    return replace(result, after=f"{path} patched", notes=() if costs else (report.summary,))
+        result = _compared(before, after, settings, costs)
+    notes = result.notes if costs else (report.summary, *result.notes)
+    return replace(result, after=f"{path} patched", notes=notes)
 
 
-def _compared(
-    before: Side, after: Side, representation: Representation, context: int, device_memory: int | None,
-    costs: Mapping[str, CostChange],
-) -> ArtifactDiff:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    representation: Representation
+    context: int
+    device_memory: int | None
+    findings: bool | None
+    progress: Progress | None
+
+
+def _compared(before: Side, after: Side, settings: _Settings, costs: Mapping[str, CostChange]) -> ArtifactDiff:
     left, right = [k.compared for k in before.kernels], [k.compared for k in after.kernels]
     places = {id(k): side for side, k in zip((*before.kernels, *after.kernels), (*left, *right), strict=True)}
-    kernels: list[KernelDiff] = []
-    for old, new, similarity in matched(left, right):
-        first = places[id(old)] if old is not None else None
-        second = places[id(new)] if new is not None else None
-        kernels.append(_pair(first, second, similarity, representation, context, costs))
-    if representation is Representation.SOURCE:
-        kernels = _with_findings(kernels, before, after, device_memory)
-    return ArtifactDiff(before.path, after.path, tuple(kernels), _files(before, after))
+    found = matched(left, right)
+    pairs = [
+        (places[id(old)] if old is not None else None, places[id(new)] if new is not None else None)
+        for old, new, _ in found
+    ]
+    texts = compared_texts(pairs, (before, after), settings.representation, settings.progress)
+    kernels = [
+        _pair(*pair, similarity, _changed(compared, settings.context), costs)
+        for pair, (_, _, similarity), compared in zip(pairs, found, texts, strict=True)
+    ]
+    notes: tuple[str, ...] = ()
+    if settings.representation is Representation.SOURCE and settings.findings is not False:
+        differing = sum(bool(kernel.texts) for kernel in kernels)
+        if settings.findings is None and differing > MOST_AUDITED:
+            notes = (f"{differing} kernels differ: what is unsafe in them was not looked for (--findings does)",)
+        else:
+            kernels = _with_findings(kernels, before, after, settings.device_memory)
+    return ArtifactDiff(before.path, after.path, tuple(kernels), _files(before, after), notes)
+
+
+def _changed(compared: Sequence[ComparedText], context: int) -> tuple[TextDiff, ...]:
+    differing = ((text, hunks_of(text.before, text.after, context)) for text in compared if text.before != text.after)
+    return tuple(TextDiff(text.title, text.language, hunks) for text, hunks in differing if hunks)
 
 
 def _pair(
-    old: SideKernel | None, new: SideKernel | None, similarity: float, representation: Representation, context: int,
+    old: SideKernel | None, new: SideKernel | None, similarity: float, texts: tuple[TextDiff, ...],
     costs: Mapping[str, CostChange],
 ) -> KernelDiff:  # fmt: skip
-    texts = tuple(_texts(old, new, representation, context))
     name = old.name if old is not None else None
     kind = _kind(old, new, bool(texts))
     return KernelDiff(kind, name, new.name if new is not None else None, similarity, texts, costs.get(name or ""))
@@ -111,51 +130,6 @@ def _kind(old: SideKernel | None, new: SideKernel | None, differs: bool) -> Pair
     if old.name != new.name:
         return PairKind.MOVED if differs else PairKind.RENAMED
     return PairKind.CHANGED if differs else PairKind.SAME
-
-
-def _texts(
-    old: SideKernel | None, new: SideKernel | None, representation: Representation, context: int
-) -> list[TextDiff]:
-    """The texts of a kernel that differ. Its own name is left out of the comparison of a renamed one."""
-    compared: list[tuple[str, Language, str, str]] = []
-    match representation:
-        case Representation.SOURCE:
-            compared.append(("Triton", Language.TRITON, *_renamed(old, new, lambda k: k.source)))
-            compared.append(("launcher", Language.CPP, *_renamed(old, new, lambda k: k.launcher)))
-        case Representation.PTX:
-            compared.append(("PTX", Language.PTX, _ptx(old), _ptx(new)))
-        case Representation.SASS:
-            compared.append(("SASS", Language.SASS, _sass(old), _sass(new)))
-    found = [(t, lang, hunks_of(a, b, context)) for t, lang, a, b in compared if a != b]
-    return [TextDiff(title, language, hunks) for title, language, hunks in found if hunks]
-
-
-def _renamed(old: SideKernel | None, new: SideKernel | None, text: Callable[[SideKernel], str]) -> tuple[str, str]:
-    before = text(old) if old is not None else ""
-    after = text(new) if new is not None else ""
-    if old is not None and new is not None and old.name != new.name:
-        before = before.replace(old.name, new.name)
-    return before, after
-
-
-def _ptx(kernel: SideKernel | None) -> str:
-    try:
-        return comparable_ptx(_binary(kernel)) if kernel is not None else ""
-    except CubinError as error:
-        assert kernel is not None
-        raise KernelscopeError(f"the binary of {kernel.name} cannot be read: {error}") from None
-
-
-def _sass(kernel: SideKernel | None) -> str:
-    from kernelscope.build.cost import disassembled
-
-    return comparable_sass(disassembled(_binary(kernel))) if kernel is not None else ""
-
-
-def _binary(kernel: SideKernel) -> bytes:
-    if kernel.binary is None:
-        raise KernelscopeError(f"there is no binary of {kernel.name}", try_this="compare packages, or leave out --ir")
-    return kernel.binary()
 
 
 def _with_findings(
@@ -206,3 +180,6 @@ def _hunk(hunk: Hunk, findings: Sequence[UnsafeFinding], first_line: int) -> Hun
 def _files(before: Side, after: Side) -> dict[str, tuple[str | None, str | None]]:
     names = dict.fromkeys((*before.files, *after.files))
     return {name: (before.files.get(name), after.files.get(name)) for name in names}
+
+
+__all__ = ["MOST_AUDITED", "Representation", "diff", "diff_patched"]

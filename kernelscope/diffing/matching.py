@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -79,7 +80,9 @@ def _same_name(
     for number, kernel in list(_open(before, pairs)):
         index = names.get(kernel.name)
         if index is not None and index in free:
-            similarity = _similarity(shingles(kernel.key), shingles(free[index].key))
+            similarity = _of_lines(kernel.key, free[index].key)
+            if similarity < _LEAST_SIMILAR:
+                similarity = _similarity(shingles(kernel.key), shingles(free[index].key))
             if similarity >= _LEAST_SIMILAR:
                 pairs[number] = (index, similarity)
                 del free[index]
@@ -109,6 +112,12 @@ def _similar(
         if number not in pairs and index in free:
             pairs[number] = (index, similarity)
             del free[index]
+
+
+def _of_lines(left: str, right: str) -> float:
+    """The share of common lines, which versions of one kernel mostly have and which takes less to find out."""
+    first, second = Counter(left.split("\n")), Counter(right.split("\n"))
+    return (first & second).total() / max(1, (first | second).total())
 
 
 def shingles(text: str) -> frozenset[int]:

@@ -13,6 +13,7 @@ from kernelscope.build.cost import KernelCost
 class Language(Enum):
     TRITON = "python"
     CPP = "cpp"
+    TTIR = "ttir"
     PTX = "ptx"
     SASS = "sass"
 

@@ -39,13 +39,15 @@ class Side:
     path: str
     kernels: tuple[SideKernel, ...]
     files: Mapping[str, str]
+    models: tuple[Model, ...] = ()
 
 
 def read_side(path: str) -> Side:
     """Everything of an artifact that is compared; KernelscopeError where it cannot be read."""
     kernels: list[SideKernel] = []
     files: dict[str, str] = {}
-    for model in open_artifact(path).models:
+    models = open_artifact(path).models
+    for model in models:
         for source in model.sources:
             files[source.path] = source.text
             if source.role is SourceRole.CPP_WRAPPER:
@@ -54,7 +56,7 @@ def read_side(path: str) -> Side:
                 kernels.extend(_of_python(source))
             elif source.role is SourceRole.KERNEL:
                 kernels.append(SideKernel(PurePath(source.path).stem, source.text, "", None, source.path, 1))
-    return Side(path, tuple(kernels), files)
+    return Side(path, tuple(kernels), files, models)
 
 
 def _of_cpp(source: SourceFile, model: Model) -> Iterator[SideKernel]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TextIO
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.segment import Segment
 from rich.theme import Theme
 
+from kernelscope.collection import rare_collection
+
+_PRINTED_AT_ONCE = 500
 _MIN_WIDTH, _MAX_WIDTH, _PLAIN_WIDTH = 40, 120, 80
 
 _THEME = Theme(
@@ -71,7 +75,8 @@ class _ReportConsole(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=printable(segment.text))
+            text, style, control = segment
+            yield segment if control or text.isprintable() else Segment(printable(text), style)
 
 
 def printable(text: str) -> str:
@@ -79,6 +84,13 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def _batches(parts: Iterable[RenderableType]) -> Iterator[list[RenderableType]]:
+    """The parts, many at a time: to print takes longer than to render a line of source."""
+    waiting = iter(parts)
+    while batch := list(islice(waiting, _PRINTED_AT_ONCE)):
+        yield batch
 
 
 def render(parts: Iterable[RenderableType], style: TextStyle) -> str:
@@ -96,7 +108,8 @@ def render(parts: Iterable[RenderableType], style: TextStyle) -> str:
         markup=False,
         emoji=False,
     )
-    for part in parts:
-        console.print(part, crop=False)
+    with rare_collection():
+        for batch in _batches(parts):
+            console.print(Group(*batch), crop=False)
     text = "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
     return text.encode("ascii", "backslashreplace").decode("ascii") if style.ascii_only else text

@@ -1,16 +1,16 @@
-"""Source text with colours of the terminal's own palette: Triton, C++, PTX and SASS."""
+"""Source text with colours of the terminal's own palette: Triton, C++, TTIR, PTX and SASS."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 from pygments.lexer import Lexer, RegexLexer
 from pygments.lexers import get_lexer_by_name
 from pygments.lexers.python import PythonLexer
-from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, Text
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 from rich.syntax import Syntax
 from rich.text import Text as RichText
 
@@ -63,10 +63,36 @@ class SassLexer(RegexLexer):
     }
 
 
+class TtirLexer(RegexLexer):
+    """Triton's dialect of MLIR, as `triton.compile` prints it."""
+
+    name = "TTIR"
+    tokens: ClassVar[dict[str, Any]] = {
+        "root": [
+            (r"//.*", Comment),
+            (r'"(?:[^"\\]|\\.)*"', String),
+            (r"[%^][\w$]*(?:#\d+)?", Name.Variable),
+            (r"@[\w$.]+", Name.Function),
+            (r"![\w.]+", Keyword.Type),
+            (r"\b(?:tensor|vector|memref|[su]?i\d+|b?f\d+|index)\b", Keyword.Type),
+            (r"(?<=x)(?:[su]?i\d+|b?f\d+)\b", Keyword.Type),
+            (r"\b[a-z]\w*(?:\.\w+)+", Keyword),
+            (r"\b(?:module|dense|true|false|attributes)\b", Keyword),
+            (r"-?\d+(?:\.\d+(?:[eE][-+]?\d+)?)?", Number),
+            (r"[\[\](){}<>,:;=]", Punctuation),
+            (r"[-+|~!&.*?]", Operator),
+            (r"\s+", Text),
+            (r"\w+", Name),
+            (r".", Text),
+        ]
+    }
+
+
 @cache
 def lexer_of(language: str) -> Lexer:
-    """The lexer of a language: `python` is Triton's, `sass`, or one of pygments' own (`cpp`, `ptx`)."""
-    own: dict[str, type[Lexer]] = {"python": TritonLexer, "sass": SassLexer}
+    """The lexer of a language: `python` is Triton's, `ttir`, `sass`, or one of pygments' own (`cpp`,
+    `ptx`)."""
+    own: dict[str, type[Lexer]] = {"python": TritonLexer, "ttir": TtirLexer, "sass": SassLexer}
     if language in own:
         return own[language](stripnl=False)
     lexer: Lexer = get_lexer_by_name(language, stripnl=False)  # C++ and PTX
@@ -75,6 +101,11 @@ def lexer_of(language: str) -> Lexer:
 
 def highlighted(code: str, language: str = "python") -> RichText:
     """One line of code, or several, without a line end at the end."""
+    return _highlighted(code, language).copy()  # the caller may mark it
+
+
+@lru_cache(maxsize=4096)  # kernels are made of the same lines again and again
+def _highlighted(code: str, language: str) -> RichText:
     text = Syntax("", lexer_of(language), theme="ansi_dark", background_color="default").highlight(code)
     text.rstrip()
     return text

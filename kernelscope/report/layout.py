@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,10 @@ class Unbroken:
     text: Text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from console.render(self.text, options.update(no_wrap=True, overflow="ignore"))
+        if console.color_system is None:  # nothing to style, in what a long report has most of
+            yield Segment(f"{self.text.plain}\n")
+        else:
+            yield from console.render(self.text, options.update(no_wrap=True, overflow="ignore"))
 
 
 def indented(part: RenderableType) -> Padding:

@@ -1,4 +1,4 @@
-"""Prints processor time and memory of the audit as ratios to the floor: `python -m tests.bench [--quick]`."""
+"""Prints time and memory of the audit as ratios to the floor, and the time of diffs: `python -m tests.bench [--quick]`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernelscope.audit import audit
+from kernelscope.diffing import diff
+from kernelscope.report.console import TextStyle
+from kernelscope.report.diff_text import diff_text
 from tests.bench.floor import floor_of, medians
 from tests.bench.packaging import added_shares
-from tests.bench.synthetic import write_package
+from tests.bench.synthetic import write_changed, write_package
 from tests.bench.templates import FIXTURES
 from tests.bench.weights import add_sparse_weights, time_and_peak
 
 ROUNDS = 3
 RATIO, FLAT, WEIGHTS_RATIO, WEIGHTS_MB, VERSION_MS = 4.0, 0.20, 1.2, 250.0, 150.0
+DIFF_SECONDS, DIFFERING = 3.0, ((10, "1 in 10 changed"), (400, "1 in 400 changed"), (1, "all changed"))
 PACKAGING, PACKAGED = 0.05, ("swiglu", "permute4", "rmsnorm")
 
 
@@ -50,6 +54,7 @@ def _all(folder: Path, counts: tuple[int, ...], rounds: int) -> Iterator[bool]:
             yield met
     spread = (max(each) - min(each)) / min(each)
     yield _line("spread of the time a kernel", f"{spread:.0%}", spread <= FLAT, f"{FLAT:.0%}")
+    yield from _diffs(folder, counts[-1], rounds)
     yield from _weights(folder, rounds)
     yield _version()
     yield from _packaging(folder)
@@ -61,6 +66,20 @@ def _ratio(label: str, package: Path, rounds: int) -> tuple[float, bool]:
     met = taken <= RATIO * least
     _line(f"audit of {label}", f"{taken:.3f} s = {taken / least:.2f} x floor ({least:.3f} s)", met, f"{RATIO:g} x")
     return taken, met
+
+
+def _diffs(folder: Path, count: int, rounds: int) -> Iterator[bool]:
+    before, after = folder / f"synthetic{count}.pt2", folder / "changed.pt2"
+    for every, label in DIFFERING:
+        write_changed(after, before, every)
+        times = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            diff_text(diff(before, after), TextStyle())
+            times.append(time.perf_counter() - start)
+        taken = statistics.median(times)
+        target = f"{DIFF_SECONDS:g} s"
+        yield _line(f"diff of {count:,}, {label}", f"{taken:.2f} s", taken <= DIFF_SECONDS, target)
 
 
 def _weights(folder: Path, rounds: int) -> Iterator[bool]:

@@ -26,6 +26,21 @@ def write_package(path: Path, kernels: int) -> None:
             archive.writestr(folder + f"{template.cubin_name}{number}.cubin", template.cubin)
 
 
+def write_changed(path: Path, package: Path, every: int) -> None:
+    """Write a package again with the program ids of every so many launchers widened."""
+    with zipfile.ZipFile(package) as old, zipfile.ZipFile(path, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith(".wrapper.cpp"):
+                first, *launchers = data.decode().split("async_compile.triton(")
+                changed = [
+                    text.replace("tl.program_id(0)", "tl.program_id(0).to(tl.int64)") if number % every == 0 else text
+                    for number, text in enumerate(launchers)
+                ]
+                data = "async_compile.triton(".join([first, *changed]).encode()
+            new.writestr(entry.filename, data)
+
+
 def _wrapper(chosen: list[tuple[Template, int, int]]) -> str:
     frame = wrapper_text(_FRAME)
     start = frame.index("template <typename in_ptr0_type_")

@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelscope import cli
-from kernelscope.diffing import diff
+from kernelscope.build import KernelCompiler
+from kernelscope.diffing import comparison, diff
 from kernelscope.diffing.hunks import changed_tokens, hunks_of
-from kernelscope.diffing.machine_code import comparable_ptx, comparable_sass
+from kernelscope.diffing.machine_code import comparable_ptx, comparable_sass, comparable_ttir
 from kernelscope.diffing.matching import keyed, matched, shingles
 from kernelscope.diffing.results import LineKind, PairKind
 from kernelscope.diffing.sides import read_side
+from kernelscope.errors import KernelscopeError
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TWO_RANGES = ["layernorm", "i64bound", "softmax2d", "cat", "embedding", "transpose", "userkernel"]
@@ -171,8 +173,76 @@ def test_the_ptx_of_two_packages_is_compared(tmp_path: Path) -> None:
 
 def test_sources_without_binaries_say_so() -> None:
     source = str(FIXTURES / "extra" / "outer.unbounded.py")
-    done = run(source, source, "--ir", "ptx")
+    done = run(source, source, "--ir", "sass")
     assert done.exit_code == 2 and "there is no binary of" in done.stderr and done.stderr.count("\n") == 1
+
+
+TTIR = """#loc = loc("kernel.py":18:1)
+#loc7 = loc(callsite(#loc at #loc))
+module {
+  tt.func public @k(%p0: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("p(0)"(#loc)), %n: i32 loc(#loc)) {
+    %x_3 = arith.addi %12, %c4096_i32_1 : i32 loc(callsite(#loc at #loc7))
+    %0:3 = "tt.reduce"(%x_3) ({
+    ^bb0(%arg6: f32 loc(unknown)):
+      tt.reduce.return %arg6, %0#1 : f32 loc(#loc)
+    }) loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+"""
+
+
+def test_ttir_is_compared_without_locations_and_numbers() -> None:
+    text = comparable_ttir(TTIR)
+    assert "loc" not in text and text.splitlines()[1:4] == [
+        "  tt.func public @k(%p0: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32) {",
+        "    %x = arith.addi %, %c4096_i32 : i32",
+        '    %:3 = "tt.reduce"(%x) ({',
+    ]
+    renumbered = TTIR.replace("%x_3", "%x_9").replace("%12", "%2").replace(":18:1", ":77:2").replace("%arg6", "%arg0")
+    assert comparable_ttir(renumbered) == text
+    assert comparable_ttir(TTIR.replace("addi", "muli")) != text
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("ir", "words"), [("ttir", "arith.extsi"), ("ptx", "mul.wide")])
+def test_sources_are_compiled_to_be_compared(ir: str, words: str, tmp_path: Path) -> None:
+    source = FIXTURES / "extra" / "outer.unbounded.py"
+    text = source.read_text(encoding="utf-8")
+    wider = text.replace("tl.program_id(0) * XBLOCK", "tl.program_id(0).to(tl.int64) * XBLOCK")
+    assert wider != text
+    (tmp_path / source.name).write_text(wider, encoding="utf-8")
+    done = run(str(source), str(tmp_path / source.name), "--ir", ir)
+    assert done.exit_code == 1 and f"@@ {ir.upper()}" in done.stdout and words in done.stdout, done.stderr
+
+
+@pytest.mark.torch
+def test_the_ttir_of_two_packages_is_compared() -> None:
+    done = run(path("layernorm.unbounded"), path("layernorm.huge"), "--ir", "ttir")
+    assert done.exit_code == 1 and "arith.extsi %xoffset : i32 to i64" in done.stdout and "loc(" not in done.stdout
+    assert run(path("layernorm.unbounded"), path("layernorm.unbounded"), "--ir", "ttir").exit_code == 0
+
+
+def test_without_triton_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(compiler: KernelCompiler) -> None:
+        raise KernelscopeError("triton is not installed", try_this="pip install 'kernelscope[build]'")
+
+    monkeypatch.setattr(KernelCompiler, "start", missing)
+    done = run(path("layernorm.unbounded"), path("layernorm.huge"), "--ir", "ttir")
+    assert done.exit_code == 2 and "triton is not installed" in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_many_kernels_that_differ_are_not_audited_unless_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = rewritten("resnet18.unbounded", tmp_path, ("tl.program_id(0) * XBLOCK", "tl.program_id(0).to(tl.int64) * XBLOCK"))
+    monkeypatch.setattr(comparison, "MOST_AUDITED", 5)
+    assert any(k.verdict_after is not None for k in diff(path("resnet18.unbounded"), changed, findings=True).kernels)
+    found = diff(path("resnet18.unbounded"), changed)
+    assert all(k.verdict_after is None for k in found.kernels)
+    (note,) = found.notes
+    assert note.startswith(f"{sum(bool(k.texts) for k in found.kernels)} kernels differ") and "--findings" in note
+    assert "--findings" not in run(path("resnet18.unbounded"), changed, "--no-findings").stdout
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
