@@ -57,7 +57,7 @@ def audited(monkeypatch: pytest.MonkeyPatch, result: AuditResult | Exception) ->
         (["audit"], "Missing argument 'PATH...'"),
         (["audit", "--nonsense", "x"], "No such option"),
         (["audit", "x", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),
-        (["audit", "x", "-j", "0"], "0 is not in the range"),
+        (["audit", "x", "-j", "-1"], "-1 is not in the range"),
         (["audit", "x", "--range", "s10"], "write NAME=LO:HI"),
         (["audit", "x", "--range", "s10=5"], "write NAME=LO:HI"),
         (["audit", "x", "--range", "s10=a:b"], "its ends must be integers"),

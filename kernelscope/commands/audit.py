@@ -63,10 +63,9 @@ if TYPE_CHECKING:
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(min=1, max=256),
-    default=1,
-    show_default=True,
-    help="Processes to audit several paths with.",
+    type=click.IntRange(min=0, max=256),
+    default=0,
+    help="Processes for many paths or kernels.  [default: one a processor]",
 )
 @debug_option
 @click.pass_context

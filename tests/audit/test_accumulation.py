@@ -34,7 +34,7 @@ NOT_SAFE = {
     "scaled in 32 bits": counted("tl.int32", "(c + s - 1) * 4096"),
     "of data": counted("tl.int32", amount="tl.sum(t, 0)"),
     "doubled each time": counted("tl.int32", amount="c + 1"),
-    "each of two adds the other": counted("tl.int32", "(c + e)", "e").replace("    k =", "    e = e + c\n    k =").replace("c = tl", "e = 1\nc = tl", 1),
+    "each of two adds the other": "e = 1\n" + counted("tl.int32", "(c + e)", "e").replace("    k =", "    e = e + c\n    k ="),
 }  # fmt: skip
 
 

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kernelscope.audit import audit
+from kernelscope.audit.processes import available_processors
 from kernelscope.diffing import diff
 from kernelscope.report.console import TextStyle
 from kernelscope.report.diff_text import diff_text
@@ -51,6 +52,7 @@ def _all(folder: Path, counts: tuple[int, ...], rounds: int) -> Iterator[bool]:
         each.append(taken / count)
         print(f"{'':30} {each[-1] * 1000:8.2f} ms a kernel")
         if count == counts[-1]:
+            _by_the_clock(f"elapsed, {count:,} kernels", package)
             yield met
     spread = (max(each) - min(each)) / min(each)
     yield _line("spread of the time a kernel", f"{spread:.0%}", spread <= FLAT, f"{FLAT:.0%}")
@@ -80,6 +82,19 @@ def _diffs(folder: Path, count: int, rounds: int) -> Iterator[bool]:
         taken = statistics.median(times)
         target = f"{DIFF_SECONDS:g} s"
         yield _line(f"diff of {count:,}, {label}", f"{taken:.2f} s", taken <= DIFF_SECONDS, target)
+
+
+def _by_the_clock(label: str, package: Path) -> None:
+    """Elapsed time in one process and in as many as there are processors."""
+    alone, apart = (_elapsed(lambda jobs=jobs: audit([str(package)], jobs=jobs)) for jobs in (1, 0))  # type: ignore[misc]
+    count = available_processors()
+    print(f"{label:36} {alone:.1f} s in one process, {apart:.1f} s in {count} ({alone / apart:.2f} x)")
+
+
+def _elapsed(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
 
 
 def _weights(folder: Path, rounds: int) -> Iterator[bool]:
