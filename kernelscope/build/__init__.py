@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         KernelConfig,
     )
     from kernelscope.build.config_search import ShippedKernel
-    from kernelscope.build.cost import KernelCost, disassembled, measure
+    from kernelscope.build.cost import KernelCost, disassembled, look_at, measure
     from kernelscope.build.kernel_compiler import KernelCompiler
     from kernelscope.build.library_data import AppendedWeights
     from kernelscope.build.provenance import CannotCompile, Matched, Mismatched, OtherTriton, Provenance, provenance_of
@@ -55,6 +55,7 @@ _HOMES = {
     "ShippedKernel": "config_search",
     "WrapperSources": "wrapper_compiler",
     "disassembled": "cost",
+    "look_at": "cost",
     "measure": "cost",
     "provenance_of": "provenance",
     "rebuild_library": "wrapper_compiler",
@@ -86,6 +87,7 @@ __all__ = [
     "ShippedKernel",
     "WrapperSources",
     "disassembled",
+    "look_at",
     "measure",
     "provenance_of",
     "rebuild_library",

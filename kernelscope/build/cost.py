@@ -9,14 +9,20 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from kernelscope.artifact.cubin import CubinError
+from kernelscope.build.cubin_sections import section_sizes
 from kernelscope.errors import KernelscopeError
 
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 _INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)")
+_INSTRUCTION_BYTES = 16
 _WARP = 32
 _TRITON_TOOLS = "backends/nvidia/bin"
 
@@ -72,21 +78,48 @@ _SHARED_RESERVED = 1024  # after what the system keeps of it for each block (com
 
 def measure(cubin: bytes, architecture: int, num_warps: int, shared_bytes: int) -> KernelCost:
     """The cost of a cubin whose launch has `num_warps` warps and `shared_bytes` of dynamic shared memory."""
-    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-        path = Path(folder, "kernel.cubin")
-        path.write_bytes(cubin)
-        usage = _USAGE.findall(_run("cuobjdump", "-res-usage", str(path)))
-        listing = _run("nvdisasm", "-c", str(path))
-    if not usage:
-        raise KernelscopeError("cuobjdump tells nothing of the cubin's registers")
-    registers, stack = max(int(u[0]) for u in usage), max(int(u[1]) for u in usage)
-    counted = Counter(instruction_names(listing))
+    registers, stack, counted = _looked_at(cubin)
     warps = resident_warps(architecture, registers, num_warps, shared_bytes)
     most = _MULTIPROCESSORS[architecture].warps if architecture in _MULTIPROCESSORS else None
     return KernelCost(
         registers, stack, _starting(counted, "STL"), _starting(counted, "LDL"), shared_bytes, counted.total(), warps,
         None if warps is None or most is None else warps / most,
     )  # fmt: skip
+
+
+def look_at(cubins: Iterable[bytes], jobs: int) -> None:
+    """Disassembles cubins side by side, so that `measure` has them at once; what fails there fails here silently."""
+
+    def looked(cubin: bytes) -> None:
+        with suppress(KernelscopeError):
+            _looked_at(cubin)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(looked, dict.fromkeys(cubins)))
+
+
+@lru_cache(maxsize=1024)
+def _looked_at(cubin: bytes) -> tuple[int, int, Counter[str]]:
+    """Registers, bytes of stack, and how often each instruction occurs (under "" where nothing can be spilled)."""
+    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
+        path = Path(folder, "kernel.cubin")
+        path.write_bytes(cubin)
+        usage = _USAGE.findall(_run("cuobjdump", "-res-usage", str(path)))
+        if not usage:
+            raise KernelscopeError("cuobjdump tells nothing of the cubin's registers")
+        registers, stack = max(int(u[0]) for u in usage), max(int(u[1]) for u in usage)
+        if stack == 0:  # nothing is spilled: there is no need to disassemble, which takes half a second
+            return registers, stack, Counter({"": _instructions(cubin)})
+        return registers, stack, Counter(instruction_names(_run("nvdisasm", "-c", str(path))))
+
+
+def _instructions(cubin: bytes) -> int:
+    """How many instructions the code sections hold: each is 16 bytes since compute capability 7.0, Triton's least."""
+    try:
+        sizes = section_sizes(cubin)
+    except CubinError as error:
+        raise KernelscopeError(f"the cubin can't be measured: {error}") from None
+    return sum(size for name, size in sizes.items() if name.startswith(".text")) // _INSTRUCTION_BYTES
 
 
 def instruction_names(listing: str) -> list[str]:

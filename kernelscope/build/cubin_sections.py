@@ -41,6 +41,16 @@ def code_sections(cubin: bytes) -> dict[str, bytes]:
     return sections
 
 
+def section_sizes(cubin: bytes) -> dict[str, int]:
+    """The size of every section; CubinError when the file can't be read."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        return {section.name: int(section["sh_size"]) for section in ELFFile(io.BytesIO(cubin)).iter_sections()}
+    except Exception as error:  # noqa: BLE001  pyelftools trusts offsets: damaged files raise whatever they hit
+        raise CubinError(f"damaged: {type(error).__name__}") from None
+
+
 def differing_sections(first: Mapping[str, bytes], second: Mapping[str, bytes]) -> tuple[str, ...]:
     """Names of the sections that only one side has or that differ, sorted."""
     return tuple(sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)))

@@ -37,6 +37,7 @@ class KernelCompiler:
         self._seconds = seconds
         self._folder: str | None = None
         self._process: subprocess.Popen[str] | None = None
+        self._is_ready = False
         self._done: dict[str, CompileResult] = {}
         self.triton_version = ""
         self.torch_version = ""
@@ -71,8 +72,9 @@ class KernelCompiler:
             self._compile(missing, progress)
         return [self._done[key] for key in keys]
 
-    def start(self) -> None:
-        """Starts the process and waits until Triton is imported; KernelscopeError when it is not there."""
+    def begin(self) -> None:
+        """Starts the process, without waiting for it. It ends with the thread that started it (Linux): call this from one
+        that lives as long as the compiler, before another thread uses it."""
         if self._process is not None:
             return
         self._folder = tempfile.mkdtemp(prefix="kernelscope-")
@@ -82,11 +84,19 @@ class KernelCompiler:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env=_environment(self._folder), cwd=self._folder, start_new_session=True,
         )  # fmt: skip
+        self._is_ready = False
+
+    def start(self) -> None:
+        """Starts the process and waits until Triton is imported; KernelscopeError when it is not there."""
+        self.begin()
+        if self._is_ready:
+            return
         hello = self._answer()
         if "missing" in hello:
             self.close()
             raise KernelscopeError(f"{hello['missing']} is not installed ({hello['detail']})", try_this=_INSTALL)
         self.triton_version, self.torch_version = str(hello["triton"]), str(hello["torch"])
+        self._is_ready = True
 
     def _compile(self, keys: list[str], progress: Progress | None) -> None:
         self.start()
@@ -132,10 +142,11 @@ class KernelCompiler:
 
 
 def _import_path() -> str:
-    """Where this process finds modules, without the folders that are relative to where it was started."""
+    """Where this process finds modules, without the folders that are relative to where it was started. First comes the folder
+    of this very package: another version may be installed."""
     home = str(Path(__file__).resolve().parents[2])
-    found = [entry for entry in sys.path if os.path.isabs(entry) and os.path.realpath(entry) != os.getcwd()]
-    return json.dumps([*found, home] if home not in found else found)
+    found = [entry for entry in sys.path if os.path.isabs(entry) and os.path.realpath(entry) not in (os.getcwd(), home)]
+    return json.dumps([home, *found])
 
 
 def _environment(folder: str) -> dict[str, str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kernelscope.build import (
     CannotCompile,
+    CompiledKernel,
     FoundKernel,
     KernelCompiler,
     KernelConfig,
@@ -15,6 +18,7 @@ from kernelscope.build import (
     NoBinary,
     OtherTriton,
     Provenance,
+    look_at,
     measure,
     provenance_of,
     shipped_kernels,
@@ -77,10 +81,8 @@ class KernelPatcher:
     def run(self, targets: Sequence[Target]) -> list[KernelOutcome]:
         """An outcome for each target, in their order."""
         outcomes: dict[int, KernelOutcome] = {}
-        proposed: dict[int, Proposals] = {}
         found: dict[int, FoundKernel] = {}
         for number, target in enumerate(targets):
-            self._progress("choosing casts", number, len(targets))
             early = self._unpatchable(target)
             if early is not None:
                 outcomes[number] = KernelOutcome(target, early)
@@ -90,13 +92,20 @@ class KernelPatcher:
                 outcomes[number] = KernelOutcome(target, _declined(target, shipped, "KS902"))
                 continue
             found[number] = shipped
-            subject = target.subject(target.wrapper.symbols, self._device_memory)
-            wanted = proposals(subject, self._strategy, self._patches)
-            if wanted.rewritings:
-                proposed[number] = wanted
-            else:
-                outcomes[number] = KernelOutcome(target, _declined(target, _once(wanted.reasons)))
-        sources = self._sources({n: found[n] for n in proposed})
+        if found:
+            self._compiler.begin()
+        with ThreadPoolExecutor(1) as pool:  # the compiling process works while the casts are chosen here
+            compared = pool.submit(self._sources, found)
+            try:
+                wanted = self._proposals(targets, found)
+                sources = compared.result()
+            except BaseException:
+                self._compiler.close()  # ends the wait for it
+                raise
+        proposed = {n: p for n, p in wanted.items() if p.rewritings}
+        for number in wanted.keys() - proposed.keys():
+            outcomes[number] = KernelOutcome(targets[number], _declined(targets[number], _once(wanted[number].reasons)))
+        sources = {number: source for number, source in sources.items() if number in proposed}
         for number, source in sources.items():
             if isinstance(source, _Source):
                 continue
@@ -104,6 +113,14 @@ class KernelPatcher:
         ready = {n: s for n, s in sources.items() if isinstance(s, _Source)}
         outcomes.update(self._compiled(targets, ready, proposed, found))
         return [outcomes[number] for number in range(len(targets))]
+
+    def _proposals(self, targets: Sequence[Target], found: Mapping[int, FoundKernel]) -> dict[int, Proposals]:
+        proposed: dict[int, Proposals] = {}
+        for number in found:
+            self._progress("choosing casts", len(proposed), len(found))
+            subject = targets[number].subject(targets[number].wrapper.symbols, self._device_memory)
+            proposed[number] = proposals(subject, self._strategy, self._patches)
+        return proposed
 
     def _unpatchable(self, target: Target) -> KernelPatchResult | None:
         if target.kernel is None:
@@ -156,6 +173,9 @@ class KernelPatcher:
             self._progress("compiling", done, total)
 
         results = self._compiler.compile(requests, told) if requests else []
+        self._progress("measuring", 0, 1)
+        cubins = [found[number].kernel.cubin for number in ready]
+        look_at([*cubins, *(r.cubin for r in results if isinstance(r, CompiledKernel))], os.cpu_count() or 1)
         outcomes: dict[int, KernelOutcome] = {}
         for number, source in ready.items():
             candidates: list[Built] = []

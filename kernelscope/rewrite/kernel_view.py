@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import cast
 
 import libcst as cst
 from libcst import matchers as m
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from kernelscope.audit.reachable import reachable
 from kernelscope.errors import KernelscopeError
@@ -29,18 +29,23 @@ _INT32_COORDINATES: Mapping[str, tuple[int, frozenset[str]]] = {
 _WIDENS_ALONE = (cst.Name, cst.Call, cst.Attribute, cst.Subscript)
 
 
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> tuple[cst.Module, Mapping[cst.CSTNode, CodeRange], Mapping[cst.CSTNode, cst.CSTNode]]:
+    """The tree of a text with its nodes' positions and parents; each strategy looks at the same text, and none changes it."""
+    try:
+        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+    except (cst.ParserSyntaxError, cst.CSTValidationError, RecursionError) as error:
+        raise KernelscopeError(f"the kernel cannot be parsed for a rewrite: {type(error).__name__}") from error
+    positions = cast("Mapping[cst.CSTNode, CodeRange]", wrapper.resolve(PositionProvider))
+    return wrapper.module, positions, cast("Mapping[cst.CSTNode, cst.CSTNode]", wrapper.resolve(ParentNodeProvider))
+
+
 class KernelView:
     """One kernel text with its types, as `programs` (the text under the types of its launches) tell them."""
 
     def __init__(self, text: str, programs: Iterable[IndexProgram]) -> None:
-        try:
-            wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-        except (cst.ParserSyntaxError, cst.CSTValidationError, RecursionError) as error:
-            raise KernelscopeError(f"the kernel cannot be parsed for a rewrite: {type(error).__name__}") from error
         self.text = text
-        self.module = wrapper.module
-        self._positions = wrapper.resolve(PositionProvider)
-        self._parents = wrapper.resolve(ParentNodeProvider)
+        self.module, self._positions, self._parents = _parsed(text)
         self._programs = tuple(programs)
 
     # -- places -----------------------------------------------------------------------------------------------------
@@ -65,8 +70,7 @@ class KernelView:
     @cached_property
     def nodes(self) -> tuple[cst.CSTNode, ...]:
         """Every node that has a place, in source order."""
-        placed = cast("Iterable[cst.CSTNode]", self._positions)
-        return tuple(sorted(placed, key=lambda n: (self.span(n).line, self.span(n).column)))
+        return tuple(sorted(self._positions, key=lambda n: (self.span(n).line, self.span(n).column)))
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         return next((n for n in self.ancestors(node) if isinstance(n, cst.FunctionDef)), None)
@@ -191,7 +195,16 @@ class KernelView:
 
     def is_changed_by_a_loop(self, name: str, start: cst.CSTNode) -> bool:
         """Whether a loop after `start`, in the same function, assigns a name."""
+        changes = self._loop_changes.get(name, ())
+        if not changes:
+            return False
         function, line = self.function_of(start), self.span(start).line
+        return any(node is not start and owner is function and last > line for node, owner, last in changes)
+
+    @cached_property
+    def _loop_changes(self) -> Mapping[str, list[tuple[cst.CSTNode, cst.FunctionDef | None, int]]]:
+        """Assignments in loops by name: the node, its function, the line at which the last of the loops around it begins."""
+        found: dict[str, list[tuple[cst.CSTNode, cst.FunctionDef | None, int]]] = {}
         for node in self.nodes:
             targets: list[cst.BaseExpression] = []
             match node:
@@ -201,13 +214,12 @@ class KernelView:
                     targets = [node.target]
                 case _:
                     continue
-            assigned = {n.value for t in targets for n in m.findall(t, m.Name()) if isinstance(n, cst.Name)}
-            if name not in assigned or node is start or self.function_of(node) is not function:
-                continue
-            loops = [a for a in self.ancestors(node) if isinstance(a, (cst.For, cst.While))]
-            if any(self.span(loop).line > line for loop in loops):
-                return True
-        return False
+            loops = [self.span(a).line for a in self.ancestors(node) if isinstance(a, (cst.For, cst.While))]
+            if loops:
+                change = node, self.function_of(node), max(loops)
+                for name in {n.value for t in targets for n in m.findall(t, m.Name()) if isinstance(n, cst.Name)}:
+                    found.setdefault(name, []).append(change)
+        return found
 
     def holds_product(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is, or sums up, a product: a cast of it may come too late."""

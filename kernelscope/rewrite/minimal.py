@@ -108,10 +108,10 @@ class _Search:
             if now.broken is not None or self._proofs > _MOST_PROOFS:
                 return None
             useful = _ranked(self._useful(now, candidates, chosen))
-            covers = {c: self._covered(chosen, c, now) for c in useful}
             for candidate in useful:
                 if self._is_proved(one := self._completed([*chosen, candidate])):
                     return one
+            covers = {c: self._covered(chosen, c, now) for c in useful}
             small = self._cover(chosen, useful, covers, now)
             if small is not None:
                 return small

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelscope.build import measure
+from kernelscope.build import disassembled, measure
 from kernelscope.build.cost import instruction_names, resident_warps
-from tests.build.packages import fixture, member
+from tests.build.packages import fixture, kernels_of, member
 
 
 @pytest.mark.torch
@@ -13,6 +13,14 @@ def test_the_layer_norm_kernel_costs_what_was_measured_by_hand() -> None:
     cost = measure(member(fixture("layernorm.unbounded"), ".cubin"), 90, 16, 192)
     assert (cost.registers, cost.instructions, cost.spills, cost.stack_bytes) == (32, 664, 0, 0)
     assert (cost.warps, cost.occupancy) == (64, 1.0)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["layernorm.unbounded", "resnet18.unbounded", "cumsum.unbounded", "userkernel.huge"])
+def test_instructions_are_counted_without_disassembling_as_with(name: str) -> None:
+    pytest.importorskip("triton")
+    for kernel in kernels_of(fixture(name)):
+        assert measure(kernel.cubin, 90, 4, 0).instructions == len(instruction_names(disassembled(kernel.cubin)))
 
 
 @pytest.mark.parametrize(

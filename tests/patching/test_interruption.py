@@ -32,6 +32,11 @@ def started(output: Path, *words: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+def is_compiling(process: int) -> bool:
+    """Whether the process that compiles kernels runs."""
+    return bool(Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split())
+
+
 def is_whole_or_absent(output: Path) -> bool:
     if not output.exists():
         return True
@@ -39,7 +44,7 @@ def is_whole_or_absent(output: Path) -> bool:
         return archive.testzip() is None and audit([str(output)]).verdict is Verdict.SAFE
 
 
-@pytest.mark.parametrize("seconds", [0.7, 2.5, 4.0])
+@pytest.mark.parametrize("seconds", [0.5, 1.0, 1.5, 3.0])
 def test_killed_at_any_moment_it_leaves_a_whole_package_or_none(seconds: float, tmp_path: Path) -> None:
     output = tmp_path / "out.pt2"
     output.write_bytes(PACKAGE.read_bytes())
@@ -53,7 +58,10 @@ def test_killed_at_any_moment_it_leaves_a_whole_package_or_none(seconds: float, 
 
 def test_interrupted_it_says_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     child = started(tmp_path / "out.pt2")
-    time.sleep(2.5)
+    while not is_compiling(child.pid):
+        assert child.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.3)
     os.kill(child.pid, signal.SIGINT)
     _, errors = child.communicate(timeout=60)
     assert child.returncode == 130 and "Traceback" not in errors
