@@ -6,13 +6,13 @@ from math import floor
 
 from kernelscope.audit.claims import RequirementClaims
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, operand_coordinates
-from kernelscope.audit.host import LaunchModel
+from kernelscope.audit.grid import launchable
 from kernelscope.audit.kernel_text import KernelText, through_shapes
 from kernelscope.audit.launch_analysis import LaunchAnalysis
 from kernelscope.audit.results import Proof, RangedNode
 from kernelscope.bounds.polynomial import Polynomial
-from kernelscope.bounds.proof import Claim
-from kernelscope.bounds.space import UNBOUNDED
+from kernelscope.bounds.proof import Claim, Constraints
+from kernelscope.bounds.space import UNBOUNDED, Space
 from kernelscope.triton_source.index_program import (
     Binary,
     BinaryOperator,
@@ -25,6 +25,8 @@ from kernelscope.triton_source.index_program import (
 )
 from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import ScalarType
+
+_MOST_BOUNDS = 4
 
 
 def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
@@ -57,17 +59,19 @@ def range_tree(text: KernelText, requirement: RequirementClaims | None, analysis
         return None
     obligation = requirement.requirement.obligation
     obligation.space.set_box(analysis.box)
-    return _ranged(text, requirement.requirement.evaluator, obligation.node, obligation.coordinates, analysis.model, 0)
+    memory = () if analysis.model.memory is None else (analysis.model.memory,)
+    constraints = memory + launchable(analysis.model)
+    return _ranged(text, requirement.requirement.evaluator, obligation.node, obligation.coordinates, constraints, 0)
 
 
 def _ranged(
-    text: KernelText, evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], model: LaunchModel,
-    depth: int,
+    text: KernelText, evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...],
+    constraints: Constraints, depth: int,
 ) -> RangedNode:  # fmt: skip
     while isinstance(node, ExpandDims | Broadcast | Permute):
         coordinates = operand_coordinates(node, coordinates)
         node = node.operand
-    low, high = _value_range(evaluator, node, coordinates, tight=depth < 2)
+    low, high = _value_range(evaluator, node, coordinates, constraints if depth < 2 else None)
     fits = True
     if isinstance(node.type, ScalarType) and node.type.is_integer:
         fits = low is not None and high is not None and node.type.minimum <= low and high <= node.type.maximum
@@ -75,21 +79,28 @@ def _ranged(
     if depth < 5 and isinstance(node, Binary | Cast) and isinstance(node.type, ScalarType) and node.type.is_integer:
         parts = operands(node)
         if not (isinstance(node, Binary) and node.operator in (BinaryOperator.AND, BinaryOperator.OR)):
-            below = tuple(_ranged(text, evaluator, part, coordinates, model, depth + 1) for part in parts)
+            below = tuple(_ranged(text, evaluator, part, coordinates, constraints, depth + 1) for part in parts)
     shown = str(node.value) if isinstance(node, Constant) else text.slice(node.span)
     return RangedNode(shown, node.type.name, low, high, fits, below)
 
 
 def _value_range(
-    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], *, tight: bool
+    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], constraints: Constraints | None
 ) -> tuple[int | None, int | None]:
-    """The range of a node's exact value; `tight` keeps terms correlated, which takes longer."""
+    """The range of a node's exact value; `constraints` (of memory and grids; None: none) keep terms correlated, which takes
+    longer."""
     try:
         value = evaluator.value(node, coordinates)
     except (NeedsCase, KeyError):
         return None, None
     low, high = (floor(end) for end in evaluator.space.range_of(value))
-    if tight:
-        high = min([high, *(evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:4])])
-        low = max([low, *(-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:4])])
+    if constraints is not None:
+        high = min(high, least_bound(evaluator.space, value, constraints))
+        low = max(low, -least_bound(evaluator.space, -value, constraints))
     return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
+
+
+def least_bound(space: Space, value: Polynomial, constraints: Constraints) -> int:
+    """The least upper bound of a value that is proved, at the sizes at which the constraints are not negative."""
+    largest = Claim(space, tuple(space.upper_bounds(value)[:_MOST_BOUNDS]), 0).largest(constraints)
+    return UNBOUNDED if largest is None else largest

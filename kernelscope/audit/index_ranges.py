@@ -9,11 +9,11 @@ from math import floor
 from kernelscope.audit import conditions
 from kernelscope.audit.coordinates import Coordinates, fitting, operand_coordinates
 from kernelscope.audit.evaluation import Evaluator, NeedsCase, fork
+from kernelscope.audit.evidence import least_bound
 from kernelscope.audit.index_nodes import IndexNodes
 from kernelscope.audit.launch_analysis import LaunchAnalyser
-from kernelscope.bounds.polynomial import Polynomial
-from kernelscope.bounds.proof import Claim, Constraints
-from kernelscope.bounds.space import UNBOUNDED, Space
+from kernelscope.bounds.proof import Constraints
+from kernelscope.bounds.space import UNBOUNDED
 from kernelscope.triton_source.index_program import (
     COMPARISONS,
     Access,
@@ -35,7 +35,6 @@ from kernelscope.triton_source.scalar_types import ScalarType
 
 #: Conditions that one expression is told apart by, one below the other; beyond, its range is not told.
 _MOST_CONDITIONS = 6
-_MOST_BOUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +228,9 @@ class _Walk:
         except KeyError:  # of a kind that has no integer value
             return None, None
         low, high = (floor(end) for end in self._context.space.range_of(value))
-        high = min(high, _largest(self._context.space, value, self._constraints))
-        low = max(low, -_largest(self._context.space, -value, self._constraints))
+        high = min(high, least_bound(self._context.space, value, self._constraints))
+        low = max(low, -least_bound(self._context.space, -value, self._constraints))
         return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
-
-
-def _largest(space: Space, value: Polynomial, constraints: Constraints) -> int:
-    """An upper bound of a value, at the sizes that fit into memory and that can be launched."""
-    largest = Claim(space, tuple(space.upper_bounds(value)[:_MOST_BOUNDS]), 0).largest(constraints)
-    return UNBOUNDED if largest is None else largest
 
 
 def _is_told(node: Node) -> bool:

@@ -13,6 +13,7 @@ from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, audit
 from kernelscope.collection import rare_collection
 from kernelscope.diffing.hunks import CONTEXT, hunks_of
 from kernelscope.diffing.matching import matched
+from kernelscope.diffing.outcomes import outcomes_of
 from kernelscope.diffing.representations import ComparedText, Progress, Representation, compared_texts
 from kernelscope.diffing.results import (
     ArtifactDiff,
@@ -24,6 +25,7 @@ from kernelscope.diffing.results import (
     TextDiff,
 )
 from kernelscope.diffing.sides import Side, SideKernel, read_side
+from kernelscope.diffing.size_changes import size_changes
 from kernelscope.paths import StrPath
 
 #: More kernels than this that differ are not audited unless it is asked for: it takes some ten milliseconds for each.
@@ -105,7 +107,9 @@ def _compared(before: Side, after: Side, settings: _Settings, costs: Mapping[str
             notes = (f"{differing} kernels differ: what is unsafe in them was not looked for (--findings does)",)
         else:
             kernels = _with_findings(kernels, before, after, settings.device_memory)
-    return ArtifactDiff(before.path, after.path, tuple(kernels), _files(before, after), notes)
+    return ArtifactDiff(
+        before.path, after.path, tuple(kernels), _files(before, after), notes, size_changes(before, after)
+    )
 
 
 def _changed(compared: Sequence[ComparedText], context: int) -> tuple[TextDiff, ...]:
@@ -166,7 +170,10 @@ def _told(kernel: KernelDiff, before: KernelResult | None, after: KernelResult |
     )  # fmt: skip
     placed = {f.id for text in texts for hunk in text.hunks for f in hunk.findings}
     rest = tuple(f for f in findings if f.id not in placed)
-    return replace(kernel, texts=texts, findings=rest, verdict_after=after.verdict if after is not None else None)
+    return replace(
+        kernel, texts=texts, findings=rest, verdict_after=after.verdict if after is not None else None,
+        outcomes=outcomes_of(findings, after),
+    )  # fmt: skip
 
 
 def _hunk(hunk: Hunk, findings: Sequence[UnsafeFinding], first_line: int) -> Hunk:

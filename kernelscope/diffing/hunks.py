@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from kernelscope.diffing.line_pairs import TOKEN, matching_lines
 from kernelscope.diffing.results import DiffLine, Hunk, LineKind
 
 CONTEXT = 3
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-#: Below this share of common tokens two lines are another line each, and marks in them say nothing.
-_LEAST_ALIKE = 0.4
 
 Marks = tuple[tuple[int, int], ...]
 
@@ -26,40 +23,27 @@ def hunks_of(before: str, after: str, context: int = CONTEXT) -> tuple[Hunk, ...
 def _lines(
     group: Sequence[tuple[str, int, int, int, int]], old: Sequence[str], new: Sequence[str]
 ) -> Iterator[DiffLine]:
+    """Lines that are versions of each other stand one below the other, between those on one side only."""
     for tag, a, a_end, b, b_end in group:
         if tag == "equal":
             for step, text in enumerate(old[a:a_end]):
                 yield DiffLine(LineKind.SAME, text, a + step + 1, b + step + 1)
             continue
-        left, right = old[a:a_end], new[b:b_end]
-        marks = _paired_marks(left, right)
-        yield from (
-            DiffLine(LineKind.REMOVED, text, a + n + 1, None, marks[0].get(n, ())) for n, text in enumerate(left)
-        )
-        yield from (
-            DiffLine(LineKind.ADDED, text, None, b + n + 1, marks[1].get(n, ())) for n, text in enumerate(right)
-        )
-
-
-def _paired_marks(left: Sequence[str], right: Sequence[str]) -> tuple[dict[int, Marks], dict[int, Marks]]:
-    """The changed tokens of lines that are a version of each other, by place in either block."""
-    marks: tuple[dict[int, Marks], dict[int, Marks]] = ({}, {})
-    taken = 0
-    for number, text in enumerate(left):
-        best = max(range(taken, len(right)), key=lambda n: _alike(text, right[n]), default=None)
-        if best is not None and _alike(text, right[best]) >= _LEAST_ALIKE:
-            marks[0][number], marks[1][best] = changed_tokens(text, right[best])
-            taken = best + 1
-    return marks
-
-
-def _alike(left: str, right: str) -> float:
-    return SequenceMatcher(a=_TOKEN.findall(left), b=_TOKEN.findall(right), autojunk=False).ratio()
+        left, right = a, b
+        for first, second in [*matching_lines(old[a:a_end], new[b:b_end]), (a_end - a, b_end - b)]:
+            yield from (DiffLine(LineKind.REMOVED, old[n], n + 1, None) for n in range(left, a + first))
+            yield from (DiffLine(LineKind.ADDED, new[n], None, n + 1) for n in range(right, b + second))
+            left, right = a + first, b + second
+            if left < a_end:
+                removed, added = changed_tokens(old[left], new[right])
+                yield DiffLine(LineKind.REMOVED, old[left], left + 1, None, removed)
+                yield DiffLine(LineKind.ADDED, new[right], None, right + 1, added)
+                left, right = left + 1, right + 1
 
 
 def changed_tokens(before: str, after: str) -> tuple[Marks, Marks]:
     """The columns of the tokens that differ, on either side; neighbouring ones as one span, blanks at its ends left out."""
-    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    old, new = TOKEN.findall(before), TOKEN.findall(after)
     removed: list[tuple[int, int]] = []
     added: list[tuple[int, int]] = []
     for tag, a, a_end, b, b_end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():

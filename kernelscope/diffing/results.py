@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kernelscope.audit.results import UnsafeFinding, Verdict
@@ -34,6 +34,24 @@ class DiffLine:
     before: int | None
     after: int | None
     marks: tuple[tuple[int, int], ...] = ()
+
+
+class Outcome(Enum):
+    """What became of a finding on the second side."""
+
+    SETTLED = "settled"
+    STAYS = "stays"
+    OPEN = ""  # the second side was not audited, or fails in a like way elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChange:
+    """A size whose declared range differs (None: no bound)."""
+
+    name: str
+    source: str
+    before: tuple[int | None, int | None]
+    after: tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +91,7 @@ class CostChange:
 @dataclass(frozen=True, slots=True)
 class KernelDiff:
     """A kernel on both sides, or on one; `similarity` of the texts from 0 to 1. `findings`: those of the first side that lie
-    in no hunk. `verdict_after`: the second side's, where it was audited."""
+    in no hunk; `outcomes`: what became of findings, by id. `verdict_after`: the second side's, where it was audited."""
 
     kind: PairKind
     before: str | None
@@ -83,6 +101,7 @@ class KernelDiff:
     cost: CostChange | None = None
     findings: tuple[UnsafeFinding, ...] = ()
     verdict_after: Verdict | None = None
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +113,7 @@ class ArtifactDiff:
     kernels: tuple[KernelDiff, ...]
     files: Mapping[str, tuple[str | None, str | None]]
     notes: tuple[str, ...] = ()
+    sizes: tuple[SizeChange, ...] = ()
 
     @property
     def differs(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from kernelscope.artifact import open_artifact
 from kernelscope.artifact.contents import Model, SourceFile, SourceRole
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel, without_comment
-from kernelscope.cpp_wrapper.function_slices import slice_wrapper
+from kernelscope.cpp_wrapper.function_slices import WrapperSlices, slice_wrapper
 from kernelscope.diffing.matching import ComparedKernel, keyed
 from kernelscope.launches import read_python_wrapper
 
@@ -40,28 +40,32 @@ class Side:
     kernels: tuple[SideKernel, ...]
     files: Mapping[str, str]
     models: tuple[Model, ...] = ()
+    checks: tuple[str, ...] = ()  # the C++ that checks the inputs
 
 
 def read_side(path: str) -> Side:
     """Everything of an artifact that is compared; KernelscopeError where it cannot be read."""
     kernels: list[SideKernel] = []
     files: dict[str, str] = {}
+    checks: list[str] = []
     models = open_artifact(path).models
     for model in models:
         for source in model.sources:
             files[source.path] = source.text
             if source.role is SourceRole.CPP_WRAPPER:
-                kernels.extend(_of_cpp(source, model))
+                slices = slice_wrapper(source.text, source.path)
+                checks.extend(check.text for check in slices.input_checks)
+                kernels.extend(_of_cpp(slices, model))
             elif source.role is SourceRole.PYTHON_WRAPPER:
                 kernels.extend(_of_python(source))
             elif source.role is SourceRole.KERNEL:
                 kernels.append(SideKernel(PurePath(source.path).stem, source.text, "", None, source.path, 1))
-    return Side(path, tuple(kernels), files, models)
+    return Side(path, tuple(kernels), files, models, tuple(checks))
 
 
-def _of_cpp(source: SourceFile, model: Model) -> Iterator[SideKernel]:
+def _of_cpp(slices: WrapperSlices, model: Model) -> Iterator[SideKernel]:
     """The kernels that launchers quote; their launches need not be understood to be compared."""
-    for launcher in slice_wrapper(source.text, source.path).launchers:
+    for launcher in slices.launchers:
         kernel = embedded_kernel(launcher, layout=False)
         if kernel is not None:
             cubin = _CUBIN.search(launcher.text)

@@ -20,6 +20,9 @@ def diff_json(diff: ArtifactDiff, command: Sequence[str]) -> str:
         "before": diff.before,
         "after": diff.after,
         "notes": list(diff.notes),
+        "sizes": [
+            {"name": s.name, "source": s.source, "before": list(s.before), "after": list(s.after)} for s in diff.sizes
+        ],
         "kernels": [_kernel(kernel) for kernel in diff.kernels],
         "files": {name: "same" if a == b else "changed" for name, (a, b) in diff.files.items()},
     }
@@ -32,6 +35,7 @@ def _kernel(kernel: KernelDiff) -> dict[str, object]:
         "before": kernel.before,
         "after": kernel.after,
         "similarity": round(kernel.similarity, 4),
+        "outcomes": {identity: outcome.name.lower() for identity, outcome in kernel.outcomes.items()},
         "cost": asdict(kernel.cost) if kernel.cost is not None else None,
         "texts": [
             {

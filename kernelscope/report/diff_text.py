@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kernelscope.audit.results import UnsafeFinding, Verdict
+from kernelscope.audit.results import UnsafeFinding
 from kernelscope.diffing.results import (
     ArtifactDiff,
     CostChange,
@@ -18,18 +18,22 @@ from kernelscope.diffing.results import (
     KernelDiff,
     LineKind,
     PairKind,
+    SizeChange,
     TextDiff,
 )
+from kernelscope.report.answered_findings import answered_sentences
 from kernelscope.report.console import TextStyle, render
 from kernelscope.report.highlighting import highlighted
 from kernelscope.report.layout import Unbroken, bullet, paragraph
-from kernelscope.report.quantities import counted, listed
+from kernelscope.report.quantities import counted, listed, range_text
+from kernelscope.report.same_changes import change_of
 from kernelscope.report.side_by_side import paired_lines
 
 _SIGN = {LineKind.SAME: "", LineKind.REMOVED: "unsafe", LineKind.ADDED: "safe"}
 _MARK = {LineKind.SAME: "", LineKind.REMOVED: "bold reverse red", LineKind.ADDED: "bold reverse green"}
 _MOST_NAMES = 8
 _NUMBER = 5
+_MOST_ROWS = 4  # of a changed line in a column, before it is cut to what changed
 
 
 def diff_text(diff: ArtifactDiff, style: TextStyle, side_by_side: bool = False) -> str:
@@ -40,11 +44,16 @@ def diff_text(diff: ArtifactDiff, style: TextStyle, side_by_side: bool = False) 
 def _parts(diff: ArtifactDiff, style: TextStyle, side_by_side: bool) -> Iterator[RenderableType]:
     yield Text.assemble((diff.before, "name"), " -> ", (diff.after, "name"), f": {diff_summary(diff)}", overflow="fold")
     yield from (paragraph(note) for note in diff.notes)
+    yield from (paragraph(size_change(change)) for change in diff.sizes)
     same = [k.before or "" for k in diff.kernels if k.kind is PairKind.SAME]
+    shown: dict[Hashable, str] = {}
     for kernel in diff.kernels:
         if kernel.kind is not PairKind.SAME:
             yield Text("")
-            yield from _kernel(kernel, style, side_by_side)
+            change = change_of(kernel)
+            yield from _kernel(kernel, style, side_by_side, shown.get(change))
+            if change is not None:
+                shown.setdefault(change, kernel.before or "")
     if same:
         yield Text("")
         yield Text.assemble(
@@ -52,17 +61,25 @@ def _parts(diff: ArtifactDiff, style: TextStyle, side_by_side: bool) -> Iterator
         )
 
 
+def size_change(change: SizeChange) -> str:
+    """`size s10 (input0[0]): [2, no limit] -> [2, 4096]`."""
+    source = f" ({change.source})" if change.source not in ("", change.name) else ""
+    return f"size {change.name}{source}: {range_text(*change.before)} -> {range_text(*change.after)}"
+
+
 def diff_summary(diff: ArtifactDiff) -> str:
     """How many kernels differ, and how."""
     counts = Counter(k.kind for k in diff.kernels)
     parts = [f"{counts[kind]} {kind.value}" for kind in PairKind if counts[kind] and kind is not PairKind.SAME]
     if not parts:
-        others = sum(a != b for a, b in diff.files.values())
-        return f"no kernel differs, {counted(others, 'file')} do" if others else "no kernel differs"
+        around = any(a != b for a, b in diff.files.values())
+        return "no kernel differs, the text around them does" if around else "no kernel differs"
     return f"{', '.join(parts)} of {counted(len(diff.kernels), 'kernel')}"
 
 
-def _kernel(kernel: KernelDiff, style: TextStyle, side_by_side: bool) -> Iterator[RenderableType]:
+def _kernel(
+    kernel: KernelDiff, style: TextStyle, side_by_side: bool, same_as: str | None
+) -> Iterator[RenderableType]:
     name = kernel.before or kernel.after or ""
     if kernel.before and kernel.after and kernel.before != kernel.after:
         name = f"{kernel.before} -> {kernel.after}"
@@ -70,9 +87,14 @@ def _kernel(kernel: KernelDiff, style: TextStyle, side_by_side: bool) -> Iterato
     alike = f"  ({kernel.similarity:.0%} alike)" if kernel.kind is PairKind.MOVED else ""
     yield Text.assemble((kernel.kind.value.upper(), word), "  ", (name, "heading"), (alike, "quiet"), overflow="fold")
     told: set[str] = set()
-    yield from _findings(kernel.findings, kernel, told)
-    for text in kernel.texts:
-        yield from _text(text, kernel, told, style, side_by_side)
+    if same_as is not None:
+        inside = [finding for text in kernel.texts for hunk in text.hunks for finding in hunk.findings]
+        yield from _findings([*kernel.findings, *inside], kernel, told)
+        yield Unbroken(Text(f"  the same lines change as in {same_as}", "quiet"))
+    else:
+        yield from _findings(kernel.findings, kernel, told)
+        for text in kernel.texts:
+            yield from _text(text, kernel, told, style, side_by_side)
     if kernel.cost is not None:
         yield Text("")
         yield paragraph(cost_change(kernel.cost))
@@ -90,19 +112,10 @@ def _text(
 
 def _findings(findings: Sequence[UnsafeFinding], kernel: KernelDiff, told: set[str]) -> Iterator[RenderableType]:
     """What was unsafe, once for each kind, and whether it still is."""
-    for finding in findings:
-        sentence = answered(finding, kernel)
+    for sentence in answered_sentences(findings, kernel):
         if sentence not in told:
             told.add(sentence)
             yield bullet(sentence)
-
-
-def answered(finding: UnsafeFinding, kernel: KernelDiff) -> str:
-    """`settled: KS101 4096*x0 could reach 38654697472; safe only when 4096*s10 <= 2147483648`."""
-    reach = finding.tree.maximum if finding.tree is not None and finding.tree.maximum is not None else None
-    what = f"{finding.code} {finding.expression}" + (f" could reach {reach}" if reach else "")
-    safe = f"; safe only when {finding.condition}" if finding.condition else ""
-    return f"{'settled: ' if kernel.verdict_after is Verdict.SAFE else ''}{what}{safe}"
 
 
 def hunk_range(hunk: Hunk) -> str:
@@ -174,22 +187,32 @@ def _carets(line: DiffLine) -> str:
 
 
 def _side_by_side(hunk: Hunk, text: TextDiff, style: TextStyle) -> Iterator[RenderableType]:
-    table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+    table = Table.grid(padding=(0, 1, 0, 0))
+    room = style.width // 2 - _NUMBER - 4
     for _ in range(2):
         table.add_column(width=_NUMBER, justify="right", no_wrap=True)
         table.add_column(width=1, no_wrap=True)
-        table.add_column(ratio=1, overflow="fold")
+        table.add_column(width=room, overflow="fold")
     for left, right in paired_lines(hunk):
-        table.add_row(*_cell(left, text, style, True), *_cell(right, text, style, False))
+        table.add_row(*_cell(left, text, style, room, True), *_cell(right, text, style, room, False))
     yield table
 
 
-def _cell(line: DiffLine | None, text: TextDiff, style: TextStyle, before: bool) -> tuple[Text, Text, Text]:
+def _cell(
+    line: DiffLine | None, text: TextDiff, style: TextStyle, room: int, before: bool
+) -> tuple[Text, Text, Text]:
     if line is None:
         return Text(""), Text(""), Text("")
     number = line.before if before else line.after
     sign = Text(line.kind.value, _SIGN[line.kind])
-    return Text(str(number if number is not None else ""), "quiet"), sign, _code(line, text, style)
+    code = _code(line, text, style)
+    if line.kind is not LineKind.SAME and len(line.text) <= _MOST_ROWS * room:
+        return Text(str(number if number is not None else ""), "quiet"), sign, code
+    shown = [
+        Text.assemble("..." if first else "", code[first:last], "..." if last < len(line.text) else "")
+        for first, last in _pieces(line, max(_NUMBER, room - 6))
+    ]
+    return Text(str(number if number is not None else ""), "quiet"), sign, Text("\n").join(shown)
 
 
 # -- cost -------------------------------------------------------------------------------------------------------------

@@ -18,11 +18,13 @@ from kernelscope import cli
 from kernelscope.build import KernelCompiler
 from kernelscope.diffing import comparison, diff
 from kernelscope.diffing.hunks import changed_tokens, hunks_of
+from kernelscope.diffing.line_pairs import matching_lines
 from kernelscope.diffing.machine_code import comparable_ptx, comparable_sass, comparable_ttir
 from kernelscope.diffing.matching import keyed, matched, shingles
 from kernelscope.diffing.results import LineKind, PairKind
 from kernelscope.diffing.sides import read_side
 from kernelscope.errors import KernelscopeError
+from kernelscope.report.side_by_side import paired_lines
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TWO_RANGES = ["layernorm", "i64bound", "softmax2d", "cat", "embedding", "transpose", "userkernel"]
@@ -130,7 +132,49 @@ def test_a_settled_finding_stands_above_its_hunk() -> None:
 
 def test_a_finding_that_stays_is_not_called_settled() -> None:
     text = run(path("softmax2d.unbounded"), path("softmax2d.huge")).stdout
-    assert "KS302 s10" in text and "settled" not in text
+    assert "- stays: KS302 s10;" in text and "settled: KS302" not in text and "settled: KS301 r0_numel" in text
+
+
+def test_sizes_whose_declared_range_differs_are_told() -> None:
+    found = diff(path("transpose.unbounded"), path("transpose.huge"))
+    assert {(s.name, s.source, s.before, s.after) for s in found.sizes} == {
+        (f"s{n}", f"input0[{axis}]", (2, None), (2, 2**33)) for axis, n in enumerate((10, 21, 25))
+    }
+    text = run(path("transpose.unbounded"), path("transpose.huge")).stdout
+    assert "size s10 (input0[0]): [2, no limit] -> [2, 8589934592]" in text
+
+
+def test_findings_that_differ_in_their_limit_only_are_told_once(tmp_path: Path) -> None:
+    changed = rewritten("resnet18.unbounded", tmp_path, ("tl.program_id(0) * XBLOCK", "tl.program_id(0).to(tl.int64) * XBLOCK"))
+    text = " ".join(run(path("resnet18.unbounded"), changed).stdout.split())
+    assert text.count("safe only when 802816*s31 <= 2147483648 (and 8 places more)") == 1
+    assert "802816*s31 <= 2147483874" not in text
+
+
+def test_a_change_that_several_kernels_have_is_shown_once(tmp_path: Path) -> None:
+    changed = rewritten("resnet18.unbounded", tmp_path, ("tl.program_id(0) * XBLOCK", "tl.program_id(0).to(tl.int64) * XBLOCK"))
+    text = run(path("resnet18.unbounded"), changed).stdout
+    first = "triton_poi_fused__native_batch_norm_legit_no_training_relu_0"
+    assert text.count("+     xoffset = tl.program_id(0).to(tl.int64) * XBLOCK") == 1
+    assert text.count(f"the same lines change as in {first}") == text.count("CHANGED") - 1 > 9
+
+
+RENUMBERED = [
+    ("tmp0 = (x0).to(tl.int32)", "tmp0 = (x0).to(tl.int64)"),
+    ("tmp7 = tmp4 < tmp6", "tmp4 = tmp0 < tmp3"),
+    ("tmp8 = tl.load(in_ptr0 + (x0), tmp7)", "tmp5 = tl.load(in_ptr0 + (x0), tmp4)"),
+    ("tl.store(out_ptr0 + (x2), tmp16, xmask)", "tl.store(out_ptr0 + (x2), tmp12, xmask)"),
+]
+
+
+def test_lines_with_other_numbers_are_versions_of_each_other() -> None:
+    old = [before for before, _ in RENUMBERED]
+    new = [after for _, after in RENUMBERED]
+    left, right = [old[0], "tmp3 = tmp2.to(tl.float32)", *old[1:]], [*new[:3], "tmp11 = 2.0 * tmp5", new[3]]
+    assert matching_lines(left, right) == [(0, 0), (2, 1), (3, 2), (4, 4)]
+    (hunk,) = hunks_of("\n".join(left), "\n".join(right))
+    pairs = [(a.text if a else None, b.text if b else None) for a, b in paired_lines(hunk)]
+    assert [pair for pair in pairs if None not in pair] == RENUMBERED and len(pairs) == 6
 
 
 def test_a_renamed_kernel_is_one_change(tmp_path: Path) -> None:

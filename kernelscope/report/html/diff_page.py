@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from kernelscope.diffing.results import ArtifactDiff, DiffLine, KernelDiff, LineKind, PairKind, TextDiff
-from kernelscope.report.diff_text import answered, cost_change, diff_summary, hunk_range
+from kernelscope.report.answered_findings import answered_sentences
+from kernelscope.report.diff_text import cost_change, diff_summary, hunk_range, size_change
 from kernelscope.report.html.marked_code import Mark, marked_line
 from kernelscope.report.html.page import page
 from kernelscope.report.side_by_side import paired_lines
@@ -55,7 +56,7 @@ def diff_html(diff: ArtifactDiff, command: Sequence[str]) -> str:
     same = [kernel.before or "" for kernel in diff.kernels if kernel.kind is PairKind.SAME]
     return page(
         "diff.html", f"{_last(diff.before)} and {_last(diff.after)}", command, diff=diff, summary=diff_summary(diff),
-        cards=cards, same=same,
+        cards=cards, same=same, size_changes=[size_change(change) for change in diff.sizes],
     )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def _card(number: int, kernel: KernelDiff, left_out: bool) -> KernelDiffCard:
         word=kernel.kind.value,
         badge=badge,
         alike=f"{kernel.similarity:.0%} alike" if kernel.kind is PairKind.MOVED else "",
-        findings=_new([answered(finding, kernel) for finding in kernel.findings], told),
+        findings=_new(answered_sentences(kernel.findings, kernel), told),
         hunks=() if left_out else tuple(_hunks(kernel, told)),
         cost=cost_change(kernel.cost) if kernel.cost is not None else "",
         left_out=left_out,
@@ -100,7 +101,7 @@ def _hunks(kernel: KernelDiff, told: set[str]) -> Iterator[HunkCard]:
     for text in kernel.texts:
         for hunk in text.hunks:
             rows = tuple((_side(left, text, True), _side(right, text, False)) for left, right in paired_lines(hunk))
-            findings = _new([answered(finding, kernel) for finding in hunk.findings], told)
+            findings = _new(answered_sentences(hunk.findings, kernel), told)
             yield HunkCard(f"{text.title} {hunk_range(hunk)}", findings, rows)
 
 
