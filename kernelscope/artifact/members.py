@@ -36,7 +36,7 @@ class Listing:
 
 def is_wanted(path: str) -> bool:
     """Whether an audit may have to look into a member: sources, metadata and cubins, never weights or libraries."""
-    return path.endswith((".cpp", ".py", "_metadata.json", ".cubin", f"/{PATCH_RECORD}"))
+    return path.endswith((".cpp", ".py", "_metadata.json", ".cubin", ".fatbin", f"/{PATCH_RECORD}"))
 
 
 class SourceBudget:

@@ -156,10 +156,10 @@ def _metadata(members: Iterable[Member], damaged: list[Damage], limits: Limits) 
 
 
 def _binaries(members: Iterable[Member], limits: Limits) -> dict[str, Callable[[], bytes]]:
-    """Cubins by the last part of their name; a name that stands for several different files is left out."""
+    """Cubins and fat binaries by the last part of their name; a name that stands for several different files is left out."""
     found: dict[str, list[Member]] = {}
     for member in members:
-        if member.path.endswith(".cubin"):
+        if member.path.endswith((".cubin", ".fatbin")):
             found.setdefault(member.name, []).append(member)
     return {name: _reader(same[0], limits.binary) for name, same in found.items() if len(same) == 1}
 

@@ -104,13 +104,13 @@ def _looked_at(cubin: bytes) -> tuple[int, int, Counter[str]]:
     with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
         path = Path(folder, "kernel.cubin")
         path.write_bytes(cubin)
-        usage = _USAGE.findall(_run("cuobjdump", "-res-usage", str(path)))
+        usage = _USAGE.findall(run_cuda_tool("cuobjdump", "-res-usage", str(path)))
         if not usage:
             raise KernelscopeError("cuobjdump tells nothing of the cubin's registers")
         registers, stack = max(int(u[0]) for u in usage), max(int(u[1]) for u in usage)
         if stack == 0:  # nothing is spilled: there is no need to disassemble, which takes half a second
             return registers, stack, Counter({"": _instructions(cubin)})
-        return registers, stack, Counter(instruction_names(_run("nvdisasm", "-c", str(path))))
+        return registers, stack, Counter(instruction_names(run_cuda_tool("nvdisasm", "-c", str(path))))
 
 
 def _instructions(cubin: bytes) -> int:
@@ -132,7 +132,7 @@ def disassembled(cubin: bytes) -> str:
     with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
         path = Path(folder, "kernel.cubin")
         path.write_bytes(cubin)
-        return _run("nvdisasm", "-c", str(path))
+        return run_cuda_tool("nvdisasm", "-c", str(path))
 
 
 def resident_warps(architecture: int, registers: int, num_warps: int, shared_bytes: int) -> int | None:
@@ -160,7 +160,7 @@ def _starting(counted: Counter[str], prefix: str) -> int:
     return sum(count for name, count in counted.items() if name == prefix or name.startswith(f"{prefix}."))
 
 
-def _tool(name: str) -> str:
+def triton_tool(name: str) -> str:
     """A tool of the CUDA toolkit: the one in Triton's wheel, else the one on the path."""
     spec = importlib.util.find_spec("triton")
     for folder in spec.submodule_search_locations or () if spec is not None else ():
@@ -173,9 +173,11 @@ def _tool(name: str) -> str:
     return found
 
 
-def _run(name: str, *arguments: str) -> str:
+def run_cuda_tool(name: str, *arguments: str, folder: str | None = None) -> str:
+    """What a tool prints about a binary; KernelscopeError when it fails or is missing."""
+    command = [triton_tool(name), *arguments]
     try:
-        done = subprocess.run([_tool(name), *arguments], capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     except OSError as error:
         raise KernelscopeError(f"{name}: {error.strerror}") from None
     if done.returncode != 0:

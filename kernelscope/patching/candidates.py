@@ -73,10 +73,12 @@ def proposals(subject: Subject, strategy: Strategy, patches: Patches) -> Proposa
     return Proposals(tuple(found), tuple(reasons))
 
 
-def request_for(rewriting: Rewriting, function: str, config: KernelConfig) -> CompileRequest:
+def request_for(
+    rewriting: Rewriting, function: str, config: KernelConfig, stages: tuple[str, ...] = ()
+) -> CompileRequest:
     """The rewriting, compiled as the shipped kernel was."""
     signature = {n: "i64" if n in rewriting.widened else kind for n, kind in config.signature.items()}
-    return CompileRequest(rewriting.text, function, replace(config, signature=signature))
+    return CompileRequest(rewriting.text, function, replace(config, signature=signature), stages)
 
 
 def built(

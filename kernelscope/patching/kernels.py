@@ -26,6 +26,7 @@ from kernelscope.build import (
 from kernelscope.build.cost import KernelCost
 from kernelscope.errors import KernelscopeError
 from kernelscope.patching.candidates import Built, Proposals, built, chosen, proposals, request_for
+from kernelscope.patching.embedded import EmbeddedBinaries
 from kernelscope.patching.report import (
     ChangedLine,
     KernelPatchResult,
@@ -69,8 +70,9 @@ class KernelPatcher:
 
     def __init__(
         self, compiler: KernelCompiler, patches: Patches, strategy: Strategy, device_memory: int | None,
-        trust_source: bool, progress: Progress,
+        trust_source: bool, progress: Progress, embedded: EmbeddedBinaries | None = None,
     ) -> None:  # fmt: skip
+        self._embedded = embedded
         self._compiler = compiler
         self._patches = patches
         self._strategy = strategy
@@ -87,7 +89,7 @@ class KernelPatcher:
             if early is not None:
                 outcomes[number] = KernelOutcome(target, early)
                 continue
-            shipped = _shipped(target)
+            shipped = self._shipped(target)
             if isinstance(shipped, str):
                 outcomes[number] = KernelOutcome(target, _declined(target, shipped, "KS902"))
                 continue
@@ -131,6 +133,17 @@ class KernelPatcher:
             return _declined(target, what, codes[0] if codes else None)
         return None
 
+    def _shipped(self, target: Target) -> FoundKernel | str:
+        embedded = self._embedded.reader(target.model) if self._embedded is not None else None
+        for entry in shipped_kernels(target.model, [target.wrapper], embedded):
+            if entry.launcher_name == target.launcher:
+                match entry:
+                    case NoBinary(reason=reason):
+                        return reason
+                    case FoundKernel():
+                        return entry
+        return "its binary is not in the package"
+
     # -- provenance -------------------------------------------------------------------------------------------------
 
     def _sources(self, found: dict[int, FoundKernel]) -> dict[int, _Source | str]:
@@ -167,7 +180,7 @@ class KernelPatcher:
         found: dict[int, FoundKernel],
     ) -> dict[int, KernelOutcome]:  # fmt: skip
         jobs = [(number, rewriting) for number in ready for rewriting in proposed[number].rewritings]
-        requests = [request_for(r, found[n].kernel.function, ready[n].config) for n, r in jobs]
+        requests = [request_for(r, found[n].kernel.function, ready[n].config, found[n].stages) for n, r in jobs]
 
         def told(done: int, total: int) -> None:
             self._progress("compiling", done, total)
@@ -195,20 +208,15 @@ class KernelPatcher:
                 why = f"it costs no less with 32-bit indices: {_costs(before, best.cost)}"
                 outcomes[number] = KernelOutcome(targets[number], _declined(targets[number], why))
                 continue
+            try:
+                found[number].packed(best.compiled)
+            except KernelscopeError as error:
+                failure = PatchFailed(targets[number].result.name, targets[number].launcher, error.one_line())
+                outcomes[number] = KernelOutcome(targets[number], failure)
+                continue
             result = _patched(targets[number], source.state, source.detail, ordered, before)
             outcomes[number] = KernelOutcome(targets[number], result, ordered, found[number], source.config)
         return outcomes
-
-
-def _shipped(target: Target) -> FoundKernel | str:
-    for entry in shipped_kernels(target.model, [target.wrapper]):
-        if entry.launcher_name == target.launcher:
-            match entry:
-                case NoBinary(reason=reason):
-                    return reason
-                case FoundKernel():
-                    return entry
-    return "its binary is not in the package"
 
 
 def _cost_before(target: Target, found: FoundKernel, source: _Source) -> KernelCost | None:

@@ -15,6 +15,7 @@ from kernelscope.audit.results import AuditResult, UnsafeFinding, Verdict
 from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, ModelFacts, audit, read_model
 from kernelscope.build import KernelCompiler
 from kernelscope.errors import KernelscopeError
+from kernelscope.patching.embedded import EmbeddedBinaries
 from kernelscope.patching.kernels import KernelOutcome, KernelPatcher, Progress
 from kernelscope.patching.members import PackageMembers
 from kernelscope.patching.report import (
@@ -108,7 +109,10 @@ class _Run:
             return self._report((), {}, before, None, self._nothing(before, facts), None)
         patches = load_patches(folders)
         with KernelCompiler(jobs) as compiler:
-            patcher = KernelPatcher(compiler, patches, self.strategy, self.device_memory, trust_source, progress)
+            embedded = EmbeddedBinaries(self.members)
+            patcher = KernelPatcher(
+                compiler, patches, self.strategy, self.device_memory, trust_source, progress, embedded
+            )
             outcomes = patcher.run(targets)
             writing = Writing(self.members, patches, any_torch, self.strategy, progress)
             plan = writing.plan(self.artifact, targets, outcomes)

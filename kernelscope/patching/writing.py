@@ -83,8 +83,8 @@ class Writing:
     def replace(self, name: str, content: bytes | Path) -> None:
         self._replaced[name] = Content(content)
 
-    def rebuilt(self, parts: ModelMembers, wrapper: str, index: int) -> Path | str:
-        """The new library, or why there is none."""
+    def rebuilt(self, parts: ModelMembers, wrapper: str, index: int, cubins: Mapping[str, bytes]) -> Path | str:
+        """The new library with `cubins` in place of those embedded in the old one, or why there is none."""
         if parts.library is None:
             return "the package has no library beside the wrapper"
         old, new = (Path(self._folder.name, f"{kind}-{index}.so") for kind in ("old", "new"))
@@ -92,7 +92,7 @@ class Writing:
         kernel = self._members.text(parts.kernel_source) if parts.kernel_source is not None else None
         try:
             result = rebuild_library(
-                WrapperSources(wrapper, kernel, old), new, any_torch=self._any_torch,
+                WrapperSources(wrapper, kernel, old, cubins), new, any_torch=self._any_torch,
                 step=lambda text: self._progress(text, 0, 1),
             )  # fmt: skip
         except KernelscopeError as error:
@@ -123,8 +123,13 @@ class _ModelPart:
         settled = [self._located(outcome) for outcome in outcomes]
         edits = self._edits(settled)
         library: Path | None = None
-        if changes_code(edits):
-            built = self._writing.rebuilt(self._parts, edited_wrapper(self._text, list(edits.values())), self._index)
+        embedded = {
+            o.shipped.name: o.shipped.packed(o.candidates[0].compiled)
+            for o in settled if o.candidates and o.shipped is not None and o.shipped.member is None
+        }  # fmt: skip
+        if embedded or changes_code(edits):
+            text = edited_wrapper(self._text, list(edits.values()))
+            built = self._writing.rebuilt(self._parts, text, self._index, embedded)
             if isinstance(built, Path):
                 library = built
             else:
@@ -148,6 +153,8 @@ class _ModelPart:
 
     def _without_code(self, outcome: KernelOutcome, reason: str) -> KernelOutcome:
         """A candidate that needs no new library."""
+        if outcome.shipped is not None and outcome.shipped.member is None:
+            return _failed(outcome, f"its binary is embedded in the library, and {reason}")
         for candidate in outcome.candidates:
             target = replace(outcome.target, truncates=False)
             found = launcher_edits(self._text, target, candidate, self._writing.patches)
@@ -169,9 +176,9 @@ class _ModelPart:
         self, outcomes: Sequence[KernelOutcome], edits: Mapping[str, LauncherEdits], library: Path | None
     ) -> None:
         for outcome in outcomes:
-            if outcome.candidates and outcome.shipped is not None:
-                name = f"{self._parts.folder}/{outcome.shipped.cubin_name}"
-                self._writing.replace(name, outcome.candidates[0].compiled.cubin)
+            if outcome.candidates and outcome.shipped is not None and outcome.shipped.member is not None:
+                name = f"{self._parts.folder}/{outcome.shipped.member}"
+                self._writing.replace(name, outcome.shipped.packed(outcome.candidates[0].compiled))
         if edits:
             text = edited_wrapper(self._text, list(edits.values()))
             self._writing.replace(self._parts.wrapper, text.encode("utf-8"))

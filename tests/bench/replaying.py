@@ -33,7 +33,7 @@ def slowest_finding(packages: Iterable[Path]) -> tuple[Path, str]:
             ids = [f.id for k in kernels for f in k.findings if isinstance(f, UnsafeFinding)]
             times: list[float] = []
             replay_all(
-                str(package), result, interpreter=interpreter, progress=lambda *_: times.append(time.perf_counter())
+                str(package), result, interpreter=interpreter, progress=lambda *_, into=times: into.append(time.perf_counter()),
             )
             times.append(time.perf_counter())
             for begin, end, name in zip(times, times[1:], ids, strict=False):

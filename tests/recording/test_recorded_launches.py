@@ -21,11 +21,14 @@ from kernelscope.artifact.cubin import ptx_of
 from kernelscope.audit import audit
 from kernelscope.audit.results import Verdict
 from kernelscope.audit.run import read_model
+from kernelscope.build import FoundKernel, shipped_kernels
 from kernelscope.cpp_wrapper.function_slices import slice_wrapper
 from kernelscope.cpp_wrapper.input_checks import read_input_check
 from kernelscope.launches.host_arithmetic import evaluate, reduced
 from kernelscope.launches.launch import Launch, ScalarArgument, WrapperFacts
 from kernelscope.patching import patch
+from kernelscope.patching.embedded import EmbeddedBinaries
+from kernelscope.patching.members import PackageMembers
 
 HERE = Path(__file__).parent
 FIXTURES = HERE.parents[1] / "fixtures"
@@ -74,12 +77,11 @@ def inputs_of(path: str, sizes: Mapping[str, int]) -> list[dict[str, object]]:
 
 
 def parameter_bytes(path: str) -> dict[str, tuple[int, ...]]:
-    """Bytes of each parameter of every kernel, from the PTX in its cubin."""
+    """Bytes of each parameter of every kernel, from the PTX in its cubin, wherever that is."""
     (model,) = open_artifact(path).models
-    return {
-        launch.kernel: ptx_of(model.binaries[launch.cubin]()).parameter_bytes
-        for launch in facts_of(path).launches if launch.cubin is not None
-    }  # fmt: skip
+    embedded = EmbeddedBinaries(PackageMembers(path)).reader(model)
+    found = [k for k in shipped_kernels(model, [facts_of(path)], embedded) if isinstance(k, FoundKernel)]
+    return {kernel.name: ptx_of(kernel.kernel.cubin).parameter_bytes for kernel in found}
 
 
 def points(path: str) -> list[dict[str, int]]:
@@ -130,11 +132,11 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Recorded
                 requests.append({"label": label, "package": package, "inputs": inputs_of(original, sizes), "kind": kind})
     found: dict[str, list[Recorded]] = {}
     for kind, known in widths.items():
-        found |= _recorded(folder, [r for r in requests if r["kind"] == kind], known)
+        found |= recorded(folder, [r for r in requests if r["kind"] == kind], known)
     return found
 
 
-def _recorded(
+def recorded(
     folder: Path, requests: list[dict[str, object]], widths: Mapping[str, tuple[int, ...]]
 ) -> dict[str, list[Recorded]]:
     (folder / "requests.json").write_text(json.dumps(requests))
