@@ -27,6 +27,8 @@ from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import ScalarType
 
 _MOST_BOUNDS = 4
+#: Above this the largest value of a tree's root is asked for under the limits of memory and grids too, which takes longer.
+_REACHED = 1 << 38
 
 
 def proof_of(text: KernelText, analysis: LaunchAnalysis) -> Proof | None:
@@ -71,7 +73,9 @@ def _ranged(
     while isinstance(node, ExpandDims | Broadcast | Permute):
         coordinates = operand_coordinates(node, coordinates)
         node = node.operand
-    low, high = _value_range(evaluator, node, coordinates, constraints if depth < 2 else None)
+    low, high = _value_range(evaluator, node, coordinates, tight=depth < 2)
+    if depth == 0 and high is not None and high > _REACHED:  # seldom reached: memory is spent before
+        high = min(high, least_bound(evaluator.space, evaluator.value(node, coordinates), constraints))
     fits = True
     if isinstance(node.type, ScalarType) and node.type.is_integer:
         fits = low is not None and high is not None and node.type.minimum <= low and high <= node.type.maximum
@@ -85,18 +89,17 @@ def _ranged(
 
 
 def _value_range(
-    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], constraints: Constraints | None
+    evaluator: Evaluator, node: Node, coordinates: tuple[Polynomial, ...], *, tight: bool
 ) -> tuple[int | None, int | None]:
-    """The range of a node's exact value; `constraints` (of memory and grids; None: none) keep terms correlated, which takes
-    longer."""
+    """The range of a node's exact value; `tight` keeps terms correlated, which takes longer."""
     try:
         value = evaluator.value(node, coordinates)
     except (NeedsCase, KeyError):
         return None, None
     low, high = (floor(end) for end in evaluator.space.range_of(value))
-    if constraints is not None:
-        high = min(high, least_bound(evaluator.space, value, constraints))
-        low = max(low, -least_bound(evaluator.space, -value, constraints))
+    if tight:
+        high = min([high, *(evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:_MOST_BOUNDS])])
+        low = max([low, *(-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:_MOST_BOUNDS])])
     return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
 
 
