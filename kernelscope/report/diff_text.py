@@ -33,7 +33,7 @@ _SIGN = {LineKind.SAME: "", LineKind.REMOVED: "unsafe", LineKind.ADDED: "safe"}
 _MARK = {LineKind.SAME: "", LineKind.REMOVED: "bold reverse red", LineKind.ADDED: "bold reverse green"}
 _MOST_NAMES = 8
 _NUMBER = 5
-_MOST_ROWS = 4  # of a changed line in a column, before it is cut to what changed
+_MOST_ROWS = 4  # of a changed line, before it is cut to what changed
 
 
 def diff_text(diff: ArtifactDiff, style: TextStyle, side_by_side: bool = False) -> str:
@@ -148,13 +148,13 @@ def _unified(hunk: Hunk, text: TextDiff, style: TextStyle) -> Iterator[Renderabl
 
 
 def _pieces(line: DiffLine, room: int) -> list[tuple[int, int]]:
-    """The columns to show: a long line is cut to what changed in it; one that is new as a whole is shown in full."""
+    """The columns to show: a line of many rows is cut to what changed in it; one that is new as a whole is shown in full."""
     length = len(line.text)
     if length <= room + 6:
         return [(0, length)]
     if line.kind is LineKind.SAME:
         return [(0, room)]
-    if not line.marks:
+    if not line.marks or length <= _MOST_ROWS * room:
         return [(start, min(length, start + room)) for start in range(0, length, room)]
     pieces: list[tuple[int, int]] = []
     for start, end in line.marks:
