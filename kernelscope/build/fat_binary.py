@@ -72,6 +72,14 @@ def own_cubin(images: Sequence[FatImage]) -> bytes | None:
     return own[0].data if len(own) == 1 else None
 
 
+def cubin_in(data: bytes) -> bytes:
+    """The cubin that Triton compiled: the file itself, or that image of a fat binary. KernelscopeError where there is none."""
+    cubin = own_cubin(read_fat_binary(data)) if is_fat_binary(data) else data
+    if cubin is None:
+        raise KernelscopeError("the fat binary has no cubin of the architecture that it was compiled for")
+    return cubin
+
+
 def write_fat_binary(old: Sequence[FatImage], cubin: bytes, ptx: str) -> bytes:
     """A fat binary of the same kinds and architectures as `old`, of another kernel compiled to `cubin` and `ptx`.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelscope.artifact.contents import Model
 from kernelscope.build.compile_requests import CompiledKernel
 from kernelscope.build.config_search import ShippedKernel
-from kernelscope.build.fat_binary import FatImage, is_fat_binary, own_cubin, read_fat_binary, write_fat_binary
+from kernelscope.build.fat_binary import FatImage, cubin_in, is_fat_binary, read_fat_binary, write_fat_binary
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import EmbeddedKernel, Launch, WrapperFacts
 
@@ -86,8 +86,5 @@ def _found(launch: Launch, kernel: EmbeddedKernel, model: Model, embedded: Embed
             return NoBinary(launch.launcher_name, f"{launch.cubin} is not in the package")
         data = read()
     images = read_fat_binary(data) if is_fat_binary(data) else ()
-    cubin = own_cubin(images) if images else data
-    if cubin is None:
-        return NoBinary(launch.launcher_name, "its fat binary has no cubin of the architecture that it was compiled for")
-    shipped = ShippedKernel(kernel.source, kernel.name, launch.constexprs, launch.num_warps, cubin)
+    shipped = ShippedKernel(kernel.source, kernel.name, launch.constexprs, launch.num_warps, cubin_in(data))
     return FoundKernel(launch.launcher_name, name, launch.cubin, shipped, images)

@@ -7,7 +7,7 @@ import re
 from kernelscope.artifact.cubin import ptx_text
 
 _PTX_NOISE = re.compile(
-    r"^\s*(?://|\.loc|\.file|\.section|\.b8|\.b32|\.b64|\}?\s*$)|^\s*\$L__(?:tmp|func|info|debug)\w*:"
+    r"^\s*(?://|\.loc|\.file|\.section|\.b8|\.b32|\.b64|\.reg\b|\}?\s*$)|^\s*\$L__(?:tmp|func|info|debug)\w*:"
 )
 _PTX_NAME = re.compile(r"%[a-z]+\d+|\$L__BB\d+_\d+")
 _SASS_LINE = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?P<code>[^;]*;)")
@@ -50,8 +50,8 @@ def comparable_ptx(cubin: bytes) -> str:
 
 
 def comparable_ptx_text(text: str) -> str:
-    """PTX without what only debuggers read, names without their numbers."""
-    lines = [line.split("//")[0].rstrip() for line in text.splitlines()]
+    """PTX without what only debuggers read and how many registers are declared, names without their numbers."""
+    lines = [" ".join(line.split("//")[0].split()) for line in text.splitlines()]
     return _unnumbered([line for line in lines if line.strip() and not _PTX_NOISE.match(line)], _PTX_NAME)
 
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from kernelscope.artifact import open_artifact
 from kernelscope.artifact.contents import Model, SourceFile, SourceRole
+from kernelscope.build.fat_binary import cubin_in
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel, without_comment
 from kernelscope.cpp_wrapper.function_slices import WrapperSlices, slice_wrapper
 from kernelscope.diffing.matching import ComparedKernel, keyed
@@ -70,8 +71,9 @@ def _of_cpp(slices: WrapperSlices, model: Model) -> Iterator[SideKernel]:
         if kernel is not None:
             cubin = _CUBIN.search(launcher.text)
             binary = model.binaries.get(PurePath(cubin.group(1)).name) if cubin is not None else None
+            read = None if binary is None else (lambda binary=binary: cubin_in(binary()))
             text = _squeezed(without_comment(launcher).text)
-            yield SideKernel(kernel.launcher_name, kernel.source, text, binary, kernel.file, kernel.first_line)
+            yield SideKernel(kernel.launcher_name, kernel.source, text, read, kernel.file, kernel.first_line)
 
 
 def _of_python(source: SourceFile) -> Iterator[SideKernel]:

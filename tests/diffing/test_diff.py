@@ -211,8 +211,18 @@ def test_the_ptx_of_two_packages_is_compared(tmp_path: Path) -> None:
     assert side.kernels[0].binary is not None
     text = comparable_ptx(side.kernels[0].binary())
     assert ".loc" not in text and "ld.global" in text and not re.search(r"%r\d", text)
+    assert "\t" not in text and ".reg " not in text
     done = run(path("layernorm.unbounded"), path("layernorm.huge"), "--ir", "ptx")
     assert done.exit_code == 1 and "@@ PTX" in done.stdout and ".to(tl.int64)" not in done.stdout
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("form", ["ptx", "sass"])
+def test_machine_code_inside_a_fat_binary_is_compared(form: str) -> None:
+    package = str(FIXTURES / "extra" / "multiarch.unbounded.pt2")
+    done = run(package, path("layernorm.huge"), "--ir", form)
+    assert done.exit_code == 1 and done.stderr == ""
+    assert run(package, package, "--ir", form).exit_code == 0
 
 
 def test_sources_without_binaries_say_so() -> None:
