@@ -55,8 +55,8 @@ class Built:
         return CandidateCost(rewriting.strategy, len(rewriting.edits), tuple(sorted(rewriting.widened)), self.cost)
 
 
-def proposals(subject: Subject, strategy: Strategy, patches: Patches) -> Proposals:
-    """What the strategy, and those that stand in for it, make of a kernel."""
+def proposals(subject: Subject, strategy: Strategy, patches: Patches, *, one: bool = False) -> Proposals:
+    """What the strategy, and those that stand in for it, make of a kernel; with `one` the first rewriting is enough."""
     found: list[Rewriting] = []
     reasons: list[str] = []
     writers = [writer for tried in _TRIED[strategy] for writer in _WRITERS[tried]]
@@ -70,6 +70,8 @@ def proposals(subject: Subject, strategy: Strategy, patches: Patches) -> Proposa
             case Rewriting():
                 if all(result.text != other.text for other in found):
                     found.append(result)
+        if found and one:
+            break
     return Proposals(tuple(found), tuple(reasons))
 
 

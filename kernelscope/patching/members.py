@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 
 from kernelscope.artifact.contents import PATCH_RECORD, Model, SourceRole
 from kernelscope.errors import KernelscopeError
@@ -89,3 +91,21 @@ def file_digest(path: Path) -> str:
         while piece := file.read(4 << 20):
             found.update(piece)
     return found.hexdigest()
+
+
+class DigestAhead:
+    """The SHA-256 of a file, computed while something else is done. Nobody waits for it who does not ask."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found: str | None = None
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def result(self) -> str:
+        self._thread.join()
+        return self._found if self._found is not None else file_digest(self._path)
+
+    def _run(self) -> None:
+        with suppress(OSError):
+            self._found = file_digest(self._path)

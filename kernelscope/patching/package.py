@@ -17,7 +17,7 @@ from kernelscope.build import KernelCompiler
 from kernelscope.errors import KernelscopeError
 from kernelscope.patching.embedded import EmbeddedBinaries
 from kernelscope.patching.kernels import KernelOutcome, KernelPatcher, Progress
-from kernelscope.patching.members import PackageMembers
+from kernelscope.patching.members import DigestAhead, PackageMembers
 from kernelscope.patching.report import (
     KernelPatchResult,
     PatchDeclined,
@@ -107,6 +107,7 @@ class _Run:
         targets = targets_of(self.artifact, facts, before, self.only, overwide=self.strategy is Strategy.NARROW)
         if not targets:
             return self._report((), {}, before, None, self._nothing(before, facts), None)
+        digest = DigestAhead(Path(self.path))
         patches = load_patches(folders)
         with KernelCompiler(jobs) as compiler:
             embedded = EmbeddedBinaries(self.members)
@@ -124,14 +125,14 @@ class _Run:
             return self._report(
                 [o.result for o in plan.outcomes], plan.wrappers, before, None, summary, None, versions
             )  # fmt: skip
-        after = self._written(plan, before, versions, strict, progress)
+        after = self._written(plan, before, versions, strict, digest.result(), progress)
         summary = _summary(plan.outcomes, self.output, self._aim)
         return self._report(
             [o.result for o in plan.outcomes], plan.wrappers, before, after, summary, self.output, versions
         )  # fmt: skip
 
     def _written(
-        self, plan: Plan, before: AuditResult, versions: tuple[str, str], strict: bool, progress: Progress
+        self, plan: Plan, before: AuditResult, versions: tuple[str, str], strict: bool, digest: str, progress: Progress
     ) -> AuditResult:
         """The audit of what was written. With `strict` it is audited under another name beside the output first, so that an
         older output stays when something is unsafe."""
@@ -143,7 +144,7 @@ class _Run:
             else nullcontext() as folder
         ):
             written = Path(folder, output.name) if folder is not None else output
-            write_package(self.members, str(written), plan, before, versions, self.strategy, self.ranges)
+            write_package(self.members, str(written), plan, before, versions, self.strategy, self.ranges, digest)
             progress("auditing the result", 0, 1)
             after = self._audited(str(written))
             if folder is not None:

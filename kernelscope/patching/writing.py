@@ -198,10 +198,10 @@ def _failed(outcome: KernelOutcome, reason: str) -> KernelOutcome:
 
 def write_package(
     members: PackageMembers, output: str, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy,
-    ranges: Mapping[str, tuple[int | None, int | None]],
+    ranges: Mapping[str, tuple[int | None, int | None]], input_digest: str,
 ) -> None:  # fmt: skip
     """Writes the patched package with its record; the file appears only when it is complete."""
-    record = json.dumps(_record(members, plan, before, versions, strategy, ranges), indent=1).encode() + b"\n"
+    record = json.dumps(_record(plan, before, versions, strategy, ranges, input_digest), indent=1).encode() + b"\n"
     replaced = dict(plan.replaced)
     added: dict[str, Content] = {}
     (replaced if members.is_patched else added)[members.record] = Content(record)
@@ -210,8 +210,8 @@ def write_package(
 
 
 def _record(
-    members: PackageMembers, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy,
-    ranges: Mapping[str, tuple[int | None, int | None]],
+    plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy,
+    ranges: Mapping[str, tuple[int | None, int | None]], input_digest: str,
 ) -> dict[str, object]:  # fmt: skip
     verdicts = {k.name: k.verdict.word for a in before.artifacts for m in a.models for k in m.kernels}
     return {
@@ -220,7 +220,7 @@ def _record(
         "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "versions": {"triton": versions[0], "torch": versions[1]},
         "options": {"strategy": strategy.value, "ranges": {name: list(ends) for name, ends in ranges.items()}},
-        "input_sha256": file_digest(Path(members.path)),
+        "input_sha256": input_digest,
         "members": {
             name: {"after_sha256": digest(c.data) if isinstance(c.data, bytes) else file_digest(c.data)}
             for name, c in plan.replaced.items()

@@ -48,7 +48,7 @@ class PatchedKernels:
         launches = tuple(one for one in wrapper.launches if one.launcher_name == launch.launcher_name)
         ranges = full_ranges(wrapper.symbols)
         subject = Subject(kernel, launches, wrapper.symbols, ranges, self._device_memory, model.binaries)
-        found = proposals(subject, Strategy.MINIMAL, self._patches)
+        found = proposals(subject, Strategy.MINIMAL, self._patches, one=True)
         if not found.rewritings:
             return None, "; ".join(found.reasons) or "nothing of the kernel itself is to be patched"
         first = found.rewritings[0]

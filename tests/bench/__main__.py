@@ -20,6 +20,8 @@ from kernelscope.report.console import TextStyle
 from kernelscope.report.diff_text import diff_text
 from tests.bench.floor import floor_of, medians
 from tests.bench.packaging import added_shares
+from tests.bench.patching import Compared, add_random_weights, copy_seconds, patch_and_floor
+from tests.bench.replaying import replay_cost, slowest_finding
 from tests.bench.synthetic import write_changed, write_package
 from tests.bench.templates import FIXTURES
 from tests.bench.weights import add_sparse_weights, time_and_peak
@@ -28,6 +30,8 @@ ROUNDS = 3
 RATIO, FLAT, WEIGHTS_RATIO, WEIGHTS_MB, VERSION_MS = 4.0, 0.20, 1.2, 250.0, 150.0
 DIFF_SECONDS, DIFFERING = 3.0, ((10, "1 in 10 changed"), (400, "1 in 400 changed"), (1, "all changed"))
 PACKAGING, PACKAGED = 0.05, ("swiglu", "permute4", "rmsnorm")
+REPLAY_SECONDS, MEMORY_MB, PATCH_RATIO, COPY_RATIO = 2.0, 500.0, 1.3, 1.5
+PATCHED = (("layernorm", "COMMENT"), ("i64bound", "REBUILT"))
 
 
 def main() -> int:
@@ -60,6 +64,8 @@ def _all(folder: Path, counts: tuple[int, ...], rounds: int) -> Iterator[bool]:
     yield from _weights(folder, rounds)
     yield _version()
     yield from _packaging(folder)
+    yield from _replaying(folder, rounds)
+    yield from _patching(folder, rounds, 2 << 30)
 
 
 def _ratio(label: str, package: Path, rounds: int) -> tuple[float, bool]:
@@ -116,6 +122,40 @@ def _packaging(folder: Path) -> Iterator[bool]:
     shares = added_shares(folder, PACKAGED)
     worst = max(shares)
     yield _line("added to torch's packaging call", f"{worst:.1%} at most", worst <= PACKAGING, f"{PACKAGING:.0%}")
+
+
+def _replaying(folder: Path, rounds: int) -> Iterator[bool]:
+    if importlib.util.find_spec("torch") is None:
+        print("replay: not measured, as torch is missing")
+        return
+    package, finding = slowest_finding(sorted(FIXTURES.glob("*.pt2")))
+    taken, peak = replay_cost(package, finding, rounds, folder)
+    label = f"replay of {package.stem.partition('.')[0]} {finding.partition('-')[0]}, the slowest"
+    yield _line(label, f"{taken:.2f} s", taken <= REPLAY_SECONDS, f"{REPLAY_SECONDS:g} s")
+    yield _line("peak memory of it, children too", f"{peak:.0f} MB", peak <= MEMORY_MB, f"{MEMORY_MB:g} MB")
+
+
+def _patching(folder: Path, rounds: int, weights: int) -> Iterator[bool]:
+    if importlib.util.find_spec("torch") is None or shutil.which("g++") is None:
+        print("patch: not measured, as torch or g++ is missing")
+        return
+    for name, change in PATCHED:
+        runs = [patch_and_floor(FIXTURES / f"{name}.unbounded.pt2", folder, change) for _ in range(rounds)]
+        yield _compared(f"patch of {name}", runs, PATCH_RATIO)
+    heavy = folder / "random.pt2"
+    add_random_weights(FIXTURES / "layernorm.unbounded.pt2", heavy, weights)
+    runs = [patch_and_floor(heavy, folder, "COMMENT", copy_seconds) for _ in range(rounds)]
+    yield _compared("patch beside 2 GiB of weights", runs, COPY_RATIO)
+    peak = max(run.peak_mb for run in runs)
+    yield _line("peak memory of it, children too", f"{peak:.0f} MB", peak <= MEMORY_MB, f"{MEMORY_MB:g} MB")
+
+
+def _compared(label: str, runs: list[Compared], target: float) -> bool:
+    """The median ratio to the floor, and the one to a floor that would not import torch."""
+    run = sorted(runs, key=lambda one: one.ratio)[len(runs) // 2]
+    print(f"{'':36} {run.taken / (run.floor - run.imported):.2f} x a floor without the {run.imported:.1f} s of `import torch`")
+    value = f"{run.taken:.1f} s = {run.ratio:.2f} x floor ({run.floor:.1f} s)"
+    return _line(label, value, run.ratio <= target, f"{target:g} x")
 
 
 def _version() -> bool:

@@ -1,4 +1,5 @@
-"""The replay of one finding in a fresh process: seconds after the imports, and the memory of the whole process tree."""
+"""The replay of one finding in a fresh process: processor time after the imports, the interpreter's process included, and the
+memory of the whole process tree."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from kernelscope.audit import audit
@@ -15,11 +17,11 @@ from kernelscope.replay.replaying import replay_all
 from tests.bench.process_tree import run_watched
 
 _REPLAY = """
-import sys, time
+import os, sys
 from kernelscope.replay.replaying import replay
-start = time.perf_counter()
+start = sum(os.times()[:4])
 done = replay(sys.argv[1], sys.argv[2])
-print(time.perf_counter() - start, done.state.value)
+print(sum(os.times()[:4]) - start, done.state.value)
 """
 
 
@@ -32,9 +34,8 @@ def slowest_finding(packages: Iterable[Path]) -> tuple[Path, str]:
             kernels = [k for m in result.artifacts[0].models for k in m.kernels]
             ids = [f.id for k in kernels for f in k.findings if isinstance(f, UnsafeFinding)]
             times: list[float] = []
-            replay_all(
-                str(package), result, interpreter=interpreter, progress=lambda *_, into=times: into.append(time.perf_counter()),
-            )
+            told = partial(_note, times)
+            replay_all(str(package), result, interpreter=interpreter, progress=told)
             times.append(time.perf_counter())
             for begin, end, name in zip(times, times[1:], ids, strict=False):
                 if slowest is None or end - begin > slowest[0]:
@@ -43,8 +44,12 @@ def slowest_finding(packages: Iterable[Path]) -> tuple[Path, str]:
     return slowest[1:]
 
 
+def _note(times: list[float], *_: object) -> None:
+    times.append(time.perf_counter())
+
+
 def replay_cost(package: Path, finding: str, rounds: int, folder: Path) -> tuple[float, float]:
-    """Median seconds of the call, the interpreter's start included, and the largest peak of memory in megabytes."""
+    """Median processor seconds of the call, the start of the interpreter's process included; the peak of memory in MB."""
     runs = [run_watched([sys.executable, "-c", _REPLAY, str(package), finding], folder) for _ in range(rounds)]
     assert all(run.output.split()[1] == "reproduced" for run in runs)
     return statistics.median(float(run.output.split()[0]) for run in runs), max(run.peak_mb for run in runs)

@@ -44,7 +44,9 @@ pytestmark = [
     ),
 ]
 #: Fixtures, and the sizes at which each is run: the largest safe one and one more, others at their minimum.
-NAMES = ["layernorm.unbounded", "cumsum.unbounded", "userkernel.huge", "i64bound.unbounded", "transpose.huge"]
+NAMES = [
+    "layernorm.unbounded", "cumsum.unbounded", "userkernel.huge", "i64bound.unbounded", "transpose.huge", "resnet18.unbounded",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
