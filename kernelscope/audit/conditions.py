@@ -27,7 +27,7 @@ from kernelscope.triton_source.index_program import (
 )
 from kernelscope.triton_source.scalar_types import ScalarType
 
-_NEGATED = {
+NEGATED = {
     BinaryOperator.LESS: BinaryOperator.GREATER_EQUAL,
     BinaryOperator.LESS_EQUAL: BinaryOperator.GREATER,
     BinaryOperator.GREATER: BinaryOperator.LESS_EQUAL,
@@ -131,7 +131,7 @@ def margins(evaluator: Evaluator, literal: Literal) -> tuple[Polynomial, ...] | 
         return None
     left = evaluator.value(node.left, literal.coordinates)
     right = evaluator.value(node.right, literal.coordinates)
-    operator = node.operator if literal.truth else _NEGATED[node.operator]
+    operator = node.operator if literal.truth else NEGATED[node.operator]
     match operator:
         case BinaryOperator.LESS:
             return ((right - left).plus(-1),)

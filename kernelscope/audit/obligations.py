@@ -19,7 +19,7 @@ from kernelscope.audit.evaluation import (
 from kernelscope.audit.host import LaunchModel
 from kernelscope.audit.index_nodes import IndexNodes
 from kernelscope.audit.stored_values import StoredValues
-from kernelscope.audit.trapped_wraps import Place, computation, is_trapped
+from kernelscope.audit.trapped_wraps import Place, conditions_known, is_trapped
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import LARGEST_SIZE
 from kernelscope.triton_source.index_program import (
@@ -267,7 +267,8 @@ class Collector:
                 self._trap, self._obliged = None, True
                 evaluator.use = Use.ADDRESS
                 facts = list(conditions.literals(assertion.condition, coordinates))
-                kept.extend(self._assumed([evaluator], facts, access=access))
+                self._kept.append(evaluator)
+                kept.extend(self._assumed([fork(evaluator)], facts, access=access))
                 self._obliged = False
             evaluators = kept
         return evaluators
@@ -276,7 +277,11 @@ class Collector:
         if access.mask is None or not evaluators:
             return {}
         coordinates = evaluators[0].lane_coordinates(access.pointer.shape)
-        return {(computation(p.node), p.coordinates): p.truth for p in conditions.literals(access.mask, coordinates)}
+        return {
+            (form, part.coordinates): truth
+            for part in conditions.literals(access.mask, coordinates)
+            for form, truth in conditions_known(part.node, part.truth)
+        }
 
     def _applies(self, assertion: Assertion, access: Access) -> bool:
         index = next(i for i, a in enumerate(self.program.accesses) if a is access)

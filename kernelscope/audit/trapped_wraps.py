@@ -90,6 +90,14 @@ def computation(node: Node, depth: int = 6) -> object:
     return id(node)
 
 
+def conditions_known(node: Node, truth: bool) -> Iterator[tuple[object, bool]]:
+    """A condition with its truth, and its opposite: where `o < n` holds, `o >= n` does not."""
+    form = computation(node)
+    yield form, truth
+    if isinstance(node, Binary) and node.operator in conditions.NEGATED and isinstance(form, tuple):
+        yield (conditions.NEGATED[node.operator], *form[1:]), not truth
+
+
 def _wrapped(low: int, high: int, type_: ScalarType) -> Iterator[Range | None]:
     """What values outside of the type become; None for those further away than one wrap."""
     span = 1 << type_.bits
@@ -195,4 +203,4 @@ def _compared(operator: BinaryOperator, left: Range, right: Range) -> Range:
             return _EITHER
 
 
-__all__ = ["Place", "computation", "is_trapped"]
+__all__ = ["Place", "conditions_known", "is_trapped"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kernelscope.build import (
@@ -94,16 +93,8 @@ class KernelPatcher:
                 outcomes[number] = KernelOutcome(target, _declined(target, shipped, "KS902"))
                 continue
             found[number] = shipped
-        if found:
-            self._compiler.begin()
-        with ThreadPoolExecutor(1) as pool:  # the compiling process works while the casts are chosen here
-            compared = pool.submit(self._sources, found)
-            try:
-                wanted = self._proposals(targets, found)
-                sources = compared.result()
-            except BaseException:
-                self._compiler.close()  # ends the wait for it
-                raise
+        wanted = self._proposals(targets, found)
+        sources = self._sources({n: found[n] for n, p in wanted.items() if p.rewritings})
         proposed = {n: p for n, p in wanted.items() if p.rewritings}
         for number in wanted.keys() - proposed.keys():
             outcomes[number] = KernelOutcome(targets[number], _declined(targets[number], _once(wanted[number].reasons)))

@@ -59,7 +59,9 @@ def test_an_unrolled_loop_shows_no_block(package: str) -> None:
 @pytest.mark.parametrize("package", sorted(FIXTURES.rglob("*.pt2")), ids=lambda path: path.name)
 def test_every_cubin_gives_target_warps_and_parameter_widths(package: Path) -> None:
     for model in open_artifact(str(package)).models:
-        for read in model.binaries.values():
+        for name, read in model.binaries.items():
+            if name.endswith(".fatbin"):
+                continue  # taken apart with the CUDA tools: tests/patching/test_binary_forms.py
             found = ptx_of(read())
             assert found.target == "sm_90a"
             assert found.num_warps in (1, 2, 4, 8, 16, 32)

@@ -26,7 +26,8 @@ def test_every_fixture_opens_to_its_wrappers_and_cubins(package: Path) -> None:
     for model in artifact.models:
         assert [source.role for source in model.sources].count(SourceRole.CPP_WRAPPER) >= 1
         assert not model.damaged
-        assert all(read().startswith(b"\x7fELF") for read in model.binaries.values())
+        magic = {"cubin": b"\x7fELF", "fatbin": b"\x50\xed\x55\xba"}
+        assert all(read().startswith(magic[name.rpartition(".")[2]]) for name, read in model.binaries.items())
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
