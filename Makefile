@@ -7,10 +7,10 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { echo $$p; break; }; done)
 TORCH ?= torch==2.14.1
 
-.PHONY: help demo test test-packaging test-light lint bench fuzz fixtures golden docs clean
+.PHONY: help demo test test-packaging test-light lint bench gpu-check fuzz fixtures golden docs clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1|/' | column -t -s '|'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1|/' | column -t -s '|'
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.10 or newer is needed: install it, or give its path as PYTHON=..." >&2; exit 1; }
@@ -55,6 +55,9 @@ lint: $(VENV)/.dev  ## style, types and layers
 
 bench: $(VENV)/.dev  ## speed and memory against the floor
 	$(BIN)/python -m tests.bench
+
+gpu-check: $(VENV)/.torch  ## original and patched packages on this machine's GPU (skipped without one)
+	$(BIN)/python -m tests.gpu_check
 
 fuzz: $(VENV)/.dev  ## mutate packages, kernels and wrappers
 	$(BIN)/python -m tests.fuzz

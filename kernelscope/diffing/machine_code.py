@@ -64,7 +64,7 @@ def comparable_sass(listing: str) -> str:
             lines.append(f"    {' '.join(instruction['code'].split())}")
         elif label is not None:
             lines.append(f"{label['label']}:")
-    return _unnumbered(lines, _SASS_NAME)
+    return _unnumbered([line.replace(".reuse", "") for line in lines], _SASS_NAME)
 
 
 def _unnumbered(lines: list[str], name: re.Pattern[str]) -> str:
