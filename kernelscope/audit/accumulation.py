@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,15 @@ from kernelscope.audit.coordinates import Coordinates
 from kernelscope.audit.obligation import NeedsCase, Use
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Range
-from kernelscope.triton_source.index_program import Binary, BinaryOperator, Node, Opaque, UnknownReason, Where
+from kernelscope.triton_source.index_program import (
+    Binary,
+    BinaryOperator,
+    LoopCounter,
+    Node,
+    Opaque,
+    UnknownReason,
+    Where,
+)
 from kernelscope.triton_source.operands import operands
 
 if TYPE_CHECKING:
@@ -20,17 +28,29 @@ if TYPE_CHECKING:
 _MOST_NODES = 2000
 
 
+@dataclass(slots=True)
+class _Update:
+    """What an iteration may make of a variable: `amounts` that are added to it, `values` that it is set to, and the
+    `conditions` that choose among them. `other`: something else."""
+
+    amounts: list[Node] = field(default_factory=list)
+    values: list[Node] = field(default_factory=list)
+    conditions: list[tuple[Node, Coordinates]] = field(default_factory=list)
+    other: bool = False
+
+
 def accumulated(e: Evaluator, node: Opaque, coordinates: Coordinates) -> Polynomial | None:
     """At the start of iteration k a variable is the last value that it was set to, or its value before the loop, and at most k
     amounts more. None where that is not all that the loop makes of it, or an amount has no bound."""
     update = e.updates.get(id(node))
     if update is None or id(node) in e.accumulating:
         return None
-    parts = list(_parts(update.end, node))
-    if any(part is None for part in parts):
+    ranges = _Ranges(e, node)
+    parts = _Update()
+    _collect(update.end, node, ranges.anywhere.lane_coordinates(update.end.shape), parts)
+    if parts.other or not ranges.oblige(parts.conditions):
         return None
-    amounts = _ranges(e, node, [part for part, adds in filter(None, parts) if adds])
-    values = _ranges(e, node, [part for part, adds in filter(None, parts) if not adds])
+    amounts, values = ranges.of(parts.amounts), ranges.of(parts.values)
     before = e.space.range_of(e.value(node.operands[0], coordinates))
     if amounts is None or values is None:
         return None
@@ -48,21 +68,21 @@ def accumulated(e: Evaluator, node: Opaque, coordinates: Coordinates) -> Polynom
     return Polynomial.atom(atom.number)
 
 
-def _parts(end: Node, start: Node) -> Iterator[tuple[Node, bool] | None]:
-    """What a variable may become: each an amount that is added to it (True) or a value that it is set to; None for what is
-    neither."""
+def _collect(end: Node, start: Node, lanes: Coordinates, found: _Update) -> None:
     if isinstance(end, Where) and not _reads(end.condition, start):
-        yield from _parts(end.if_true, start)
-        yield from _parts(end.if_false, start)
+        found.conditions.append((end.condition, lanes))
+        _collect(end.if_true, start, lanes, found)
+        _collect(end.if_false, start, lanes, found)
     elif end is start:
         return
     elif not _reads(end, start):
-        yield end, False
+        found.values.append(end)
     elif isinstance(end, Binary) and end.operator is BinaryOperator.ADD and (end.left is start or end.right is start):
         amount = end.right if end.left is start else end.left
-        yield None if _reads(amount, start) else (amount, True)
+        found.amounts.append(amount)
+        found.other = found.other or _reads(amount, start)
     else:
-        yield None
+        found.other = True
 
 
 def _reads(node: Node, start: Node) -> bool:
@@ -78,21 +98,45 @@ def _reads(node: Node, start: Node) -> bool:
     return False
 
 
-def _ranges(e: Evaluator, node: Opaque, parts: list[Node]) -> list[Range] | None:
-    """Of each value in any iteration, hence under no condition of this one. None where a value is not followed, or where it
-    may be read wrong on the way."""
-    from kernelscope.audit.evaluation import Evaluator
+class _Ranges:
+    """Of values in any iteration, hence under no condition of this one."""
 
-    anywhere = Evaluator(e.program, e.model, e.model.space.fork())
-    anywhere.accumulating = e.accumulating | {id(node)}
-    found: list[Range] = []
-    try:
-        for part in parts:
-            found.append(anywhere.space.range_of(anywhere.value(part, anywhere.lane_coordinates(part.shape))))
-    except NeedsCase:
-        return None
-    for obligation in anywhere.obligations:  # loop bounds are obliged to be exact where the loop stands
-        low, high = anywhere.space.range_of(obligation.exact)
-        if obligation.use is not Use.LOOP and (low < obligation.minimum or high > obligation.maximum):
+    def __init__(self, e: Evaluator, node: Opaque) -> None:
+        from kernelscope.audit.evaluation import Evaluator
+
+        self.anywhere = Evaluator(e.program, e.model, e.model.space.fork())
+        self.anywhere.accumulating = e.accumulating | {id(node)}
+
+    def of(self, nodes: list[Node]) -> list[Range] | None:
+        """None where a value is not followed, or where something may be read wrong on the way."""
+        found: list[Range] = []
+        try:
+            for node in nodes:
+                value = self.anywhere.value(node, self.anywhere.lane_coordinates(node.shape))
+                found.append(self.anywhere.space.range_of(value))
+        except NeedsCase:
             return None
-    return None if anywhere.not_followed or anywhere.float_conversions else found
+        return found if self._is_exact() else None
+
+    def oblige(self, read: list[tuple[Node, Coordinates]]) -> bool:
+        """Whether conditions are read right in every iteration: a wrapped one would choose otherwise."""
+        from kernelscope.audit.conditions import observe
+
+        try:
+            for condition, lanes in read:
+                observe(self.anywhere, condition, lanes)
+        except NeedsCase:
+            return False
+        return self._is_exact()
+
+    def _is_exact(self) -> bool:
+        if self.anywhere.not_followed or self.anywhere.float_conversions:
+            return False
+        for obligation in self.anywhere.obligations:
+            # bounds and counters of loops are obliged to be exact where the loop stands
+            if obligation.use is Use.LOOP or isinstance(obligation.node, LoopCounter):
+                continue
+            low, high = self.anywhere.space.range_of(obligation.exact)
+            if low < obligation.minimum or high > obligation.maximum:
+                return False
+        return True

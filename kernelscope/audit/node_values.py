@@ -86,6 +86,7 @@ def loaded(e: Evaluator, node: Loaded, coordinates: Coordinates) -> Polynomial:
     values = e.model.values.get(base) if base is not None else None
     if values is not None:
         values = with_other(e, e.program.accesses[node.access], values, coordinates)
+    if values is not None:
         atom.lowers.append(values[0])
         atom.uppers.append(values[1])
     else:
@@ -96,14 +97,15 @@ def loaded(e: Evaluator, node: Loaded, coordinates: Coordinates) -> Polynomial:
 
 def with_other(
     e: Evaluator, access: Access, values: tuple[Polynomial, Polynomial], coordinates: Coordinates
-) -> tuple[Polynomial, Polynomial]:
-    """The bounds of a loaded value, wide enough for `other` where the load may be masked off."""
+) -> tuple[Polynomial, Polynomial] | None:
+    """The bounds of a loaded value, wide enough for `other` where the load may be masked off; None where it is then anything
+    at all, since Triton leaves a masked lane without `other` undefined."""
     from kernelscope.audit.conditions import holds
 
-    if access.mask is None or access.other is None or not isinstance(access.other.type, ScalarType):
+    if access.mask is None:
         return values
-    if not access.other.type.is_integer:
-        return values
+    if access.other is None or not isinstance(access.other.type, ScalarType) or not access.other.type.is_integer:
+        return values if holds(e, access.mask, coordinates) else None
     other = e.observe(access.other, coordinates, access.other)
     least, most = values
     if e.lower_bound(other - least) >= 0 and e.lower_bound(most - other) >= 0:

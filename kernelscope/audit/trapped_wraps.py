@@ -6,6 +6,7 @@ the least, and the assertion is false of it as it is of the exact value."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import ceil, floor
 
 from kernelscope.audit import conditions
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
@@ -53,7 +54,7 @@ def is_trapped(
     coordinates = before.lane_coordinates(assertion.shape)
     return all(
         values is not None and _Machine({place: values}, {**true, **cases}).of(assertion, coordinates)[1] == 0
-        for values in _wrapped(int(low), int(high), obligation.type)
+        for values in _wrapped(floor(low), ceil(high), obligation.type)
     )
 
 

@@ -142,9 +142,8 @@ class WitnessSearch:
                 element = getattr(access.pointer.type, "element", None)
                 if index in followed or not isinstance(element, ScalarType) or not element.is_integer:
                     continue
-                declared = self.model.values.get(self.evaluator.base_of(index) or "")
-                known = declared is not None and self.model.is_known(declared[0])
-                self._defaults[index] = self._number(declared[0]) if declared is not None and known else 0
+                declared = self._declared(index)
+                self._defaults[index] = declared[0] if declared is not None else 0
         return dict(self._defaults)
 
     def _loop_failure(self) -> Failure | None:
@@ -249,11 +248,23 @@ class WitnessSearch:
                 return False
         for number, (index, _) in self.evaluator.loaded_atoms.items():
             low, high = self.space.range_of_atom(number)
-            if number in values and not low <= values[number] <= high:
+            if number in values and not (low <= values[number] <= high and self._is_declared(index, values[number])):
                 return False
             if number in values and number in self.evaluator.unfollowed and not self._inside_buffer(exact, values, index):
                 return False
         return access is None or self._assertions_hold(exact, access, self._access_lanes(values))
+
+    def _is_declared(self, load: int, value: int) -> bool:
+        """A witness never rests on a value that memory cannot hold, not even on a lane that is masked off."""
+        declared = self._declared(load)
+        return declared is None or declared[0] <= value <= declared[1]
+
+    def _declared(self, load: int) -> tuple[int, int] | None:
+        """What the values of a load's buffer lie between at these sizes, where that is declared."""
+        ends = self.model.values.get(self.evaluator.base_of(load) or "")
+        if ends is None or not all(self.model.is_known(end) for end in ends):
+            return None
+        return self._number(ends[0]), self._number(ends[1])
 
     def _assertions_hold(self, exact: PointEvaluator, access: Access, lanes: tuple[int, ...]) -> bool:
         index = next(i for i, a in enumerate(self.program.accesses) if a is access)

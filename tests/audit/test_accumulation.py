@@ -30,7 +30,13 @@ SAFE = {
     "started anew": counted("tl.int64", amount="0").replace("c = c + 0", "c = tl.where(i > 4096, c + s, s).to(tl.int64)")
     .replace("tl.full([], 0, tl.int64)", "tl.zeros([B], tl.int64)"),
 }  # fmt: skip
+_SCALAR = "c = tl.full([], 0, tl.int64)\nfor i in range(n):\n    tl.store(x_ptr + c, 1.0)\n    "
 NOT_SAFE = {
+    "chosen by a condition that wraps": _SCALAR + "c = tl.where(i * 4096 > 5, c + 1, c)",
+    "of comparisons that wrap": _SCALAR + "c = c + (i * 4096 > 5).to(tl.int64)",
+    "of what wraps before it is widened": _SCALAR + "c = c + (i * 4096).to(tl.int64)",
+    "started anew with what wraps": _SCALAR + "t = tl.load(i_ptr + i)\n    c = tl.where(t > 3, c + 1, (i * 4096).to(tl.int64))",
+    "in a branch whose condition wraps": _SCALAR + "if i * 4096 > 5:\n        c = c + 1",
     "scaled in 32 bits": counted("tl.int32", "(c + s - 1) * 4096"),
     "of data": counted("tl.int32", amount="tl.sum(t, 0)"),
     "doubled each time": counted("tl.int32", amount="c + 1"),

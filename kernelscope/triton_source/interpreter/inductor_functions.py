@@ -297,15 +297,17 @@ def _select_one(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
     value, mask, axis, keep = bound(args, kwargs, "x", "mask", "dim", "keep_dims")
     if not is_node(value):
         return Unknown("select_one")
-    function = "select_one" if is_node(mask) and _is_one_lane(mask) else "select_one of several"
-    return reductions.reduce_one(s, function, value, axis, flag(keep))
+    one = is_node(mask) and isinstance(axis, int) and _is_one_lane(mask, axis % max(1, len(value.shape)))
+    return reductions.reduce_one(s, "select_one" if one else "select_one of several", value, axis, flag(keep))
 
 
-def _is_one_lane(mask: Node) -> bool:
-    """Whether a mask is `tl.arange(...) == constant`, which at most one lane is."""
-    while isinstance(mask, Broadcast | ExpandDims):
+def _is_one_lane(mask: Node, axis: int) -> bool:
+    """Whether a mask is `tl.arange(...) == constant` along an axis, which at most one lane is."""
+    while isinstance(mask, Broadcast):
         mask = mask.operand
     if not isinstance(mask, Binary) or mask.operator is not BinaryOperator.EQUAL:
+        return False
+    if any(extent != 1 for place, extent in enumerate(mask.shape) if place != axis):
         return False
     sides = [mask.left, mask.right]
     for place, side in enumerate(sides):
