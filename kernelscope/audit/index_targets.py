@@ -24,7 +24,7 @@ def linear_part(polynomial: Polynomial, space: Space, ranges: Mapping[int, tuple
                 factor *= space.range_of_atom(n)[1]
         terms[inner[0],] = terms.get((inner[0],), 0) + int(factor)
     sign = 1 if terms and max(terms.values(), key=abs) > 0 else -1
-    linear = Polynomial({m: c * sign for m, c in terms.items() if c})
+    linear = Polynomial.of({m: c * sign for m, c in terms.items() if c})
     return linear if all(c > 0 for c in linear.terms.values()) else Polynomial({})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import floor
 from typing import TYPE_CHECKING
 
-from kernelscope.bounds.polynomial import ONE, Polynomial
+from kernelscope.bounds.polynomial import ONE, Number, Polynomial
 
 if TYPE_CHECKING:
     from kernelscope.bounds.space import Atom, Space
@@ -103,7 +103,7 @@ class Division:
                 return quotient, Polynomial.constant(numerator.constant_term)
             return whole, numerator
         for monomial, coefficient in numerator.terms.items():
-            term = Polynomial({monomial: coefficient})
+            term = Polynomial.of({monomial: coefficient})
             quotient = term.divided_by(denominator)
             if quotient is None:
                 part, left = _divide_coefficient(monomial, coefficient, denominator)
@@ -191,7 +191,7 @@ class Division:
 
 
 def _divide_coefficient(
-    monomial: tuple[int, ...], coefficient: object, denominator: Polynomial
+    monomial: tuple[int, ...], coefficient: Number, denominator: Polynomial
 ) -> tuple[Polynomial, Polynomial]:
     """The part of one term that a numeric denominator divides: `5000*x // 4096` gives x and leaves `904*x`."""
     divisor = denominator.constant_value
@@ -202,4 +202,4 @@ def _divide_coefficient(
                 Polynomial({monomial: whole}) if whole else Polynomial({}),
                 Polynomial({monomial: left}) if left else Polynomial({}),
             )
-    return Polynomial({}), Polynomial({monomial: coefficient})  # type: ignore[dict-item]
+    return Polynomial({}), Polynomial.of({monomial: coefficient})

@@ -8,8 +8,7 @@ derivatives. On a smaller box the plan only has to be evaluated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from math import floor, lcm
+from math import floor
 from typing import TYPE_CHECKING
 
 from kernelscope.bounds.polynomial import ONE, Polynomial
@@ -84,8 +83,8 @@ class Maxima:
             return tuple(self._variant(v) for v in found[:_MOST_VARIANTS])
 
     def _variant(self, polynomial: Polynomial) -> _Variant:
-        scale = lcm(*(Fraction(c).denominator for c in polynomial.terms.values()), 1)
-        terms = tuple((int(c * scale), m) for m, c in polynomial.terms.items())
+        scale = polynomial.denominator
+        terms = tuple((n, m) for m, n in polynomial.numerators.items())
         corner: list[tuple[int, bool]] = []
         for number in sorted(polynomial.atoms()):
             low, high = self.space.sign_range(polynomial.derivative(number))

@@ -87,7 +87,7 @@ def _with_shared_terms(space: Space, polynomial: Polynomial, constraint: Polynom
                 share = simplified(Fraction(coefficient) / least)
                 terms[wider] = terms.get(wider, 0) + share
                 break
-    return Polynomial({m: c for m, c in terms.items() if c})
+    return Polynomial.of({m: c for m, c in terms.items() if c})
 
 
 def _not_negative(space: Space, monomial: tuple[int, ...]) -> bool:

@@ -210,22 +210,24 @@ class Space:
         """A numeric range of the polynomial, term by term (correlation between terms is lost)."""
         low: int = 0
         high: int = 0
-        for monomial, coefficient in polynomial.terms.items():
+        known = self._ranges
+        for monomial, numerator in polynomial.numerators.items():
             least, most = 1, 1
             for number in monomial:
-                a, b = self.range_of_atom(number)
+                a, b = known.get(number) or self.range_of_atom(number)
                 if least >= 0 and a >= 0:
                     least, most = least * a, most * b
                 else:
                     corners = (least * a, least * b, most * a, most * b)
                     least, most = min(corners), max(corners)
-            if coefficient >= 0:
-                low += coefficient * least  # type: ignore[assignment]
-                high += coefficient * most  # type: ignore[assignment]
+            if numerator >= 0:
+                low += numerator * least
+                high += numerator * most
             else:
-                low += coefficient * most  # type: ignore[assignment]
-                high += coefficient * least  # type: ignore[assignment]
-        return low, high
+                low += numerator * most
+                high += numerator * least
+        denominator = polynomial.denominator
+        return (low, high) if denominator == 1 else (_divided(low, denominator), _divided(high, denominator))
 
     # -- bounds in sizes --------------------------------------------------------------------------------------------
 
@@ -356,6 +358,10 @@ def _quotient_bound(rest: Polynomial, factor: int | object, *, upper: bool) -> P
     if value is None:
         return share
     return Polynomial.constant(floor(value) if upper else ceil(value))
+
+
+def _divided(value: int, denominator: int) -> int:
+    return simplified(Fraction(value, denominator))  # type: ignore[return-value]
 
 
 def _factor_text(text: str) -> str:

@@ -21,7 +21,7 @@ def atom(number: int) -> Polynomial:
 def small_polynomials(count: int) -> st.SearchStrategy[Polynomial]:
     monomials = st.lists(st.integers(0, count - 1), max_size=2).map(lambda m: tuple(sorted(m)))
     terms = st.dictionaries(monomials, st.integers(-6, 6).filter(bool), min_size=1, max_size=4)
-    return terms.map(lambda t: Polynomial(dict(t)))
+    return terms.map(lambda t: Polynomial.of(dict(t)))
 
 
 @given(small_polynomials(3), st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=3))
