@@ -175,6 +175,10 @@ class WitnessSearch:
             if self.failure({**best, number: low}) is not None:
                 best[number] = low
                 continue
+            crossing = self._crossing(best, number, low, high)
+            for guess in (crossing, crossing - 1) if crossing is not None else ():
+                if low < guess < high:
+                    low, high = (low, guess) if self.failure({**best, number: guess}) is not None else (guess, high)
             while high - low > 1:
                 middle = (low + high) // 2
                 if self.failure({**best, number: middle}) is not None:
@@ -183,6 +187,24 @@ class WitnessSearch:
                     low = middle
             best[number] = high
         return best
+
+    def _crossing(self, values: Mapping[int, int], number: int, low: int, high: int) -> int | None:
+        """Where the exact value would first leave its type if it changed linearly with one coordinate."""
+        obligation = self.requirement.obligation
+        try:
+            first, last = (self._exact_value({**values, number: end}) for end in (low, high))
+        except (NotEvaluable, RecursionError):
+            return None
+        if first <= obligation.maximum < last:
+            return low + (obligation.maximum - first) * (high - low) // (last - first) + 1
+        if last < obligation.minimum <= first:
+            return low + (first - obligation.minimum) * (high - low) // (first - last) + 1
+        return None
+
+    def _exact_value(self, values: Mapping[int, int]) -> int:
+        obligation = self.requirement.obligation
+        exact = PointEvaluator(self.program, self._point(values), wrapping=False)
+        return exact.value(obligation.node, tuple(self._coordinate(c, values) for c in obligation.coordinates))
 
     # -- checking ---------------------------------------------------------------------------------------------------
 
