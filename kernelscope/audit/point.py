@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kernelscope.triton_source.index_program import (
-    COMPARISONS,
     Absolute,
     Arange,
     Argument,
@@ -67,12 +68,16 @@ class PointEvaluator:
     def value(self, node: Node, lanes: Lanes) -> int:
         """The integer value of a node at lane coordinates; raises NotEvaluable."""
         key = (id(node), lanes)
-        if key not in self._known:
-            value = self._compute(node, lanes)
+        value = self._known.get(key)
+        if value is None:
+            compute = _COMPUTE.get(type(node))
+            if compute is None:
+                raise NotEvaluable(type(node).__name__)
+            value = compute(self, node, lanes)
             if self.wrapping and isinstance(node.type, ScalarType) and node.type.is_integer:
                 value = node.type.wrap(value)
             self._known[key] = value
-        return self._known[key]
+        return value
 
     def offset(self, node: Node, lanes: Lanes) -> int:
         """Offset of a pointer from its base argument, in elements."""
@@ -125,52 +130,54 @@ class PointEvaluator:
             raise NotEvaluable("a loop that is not running")
         return self.point.iterations[loop]
 
-    def _compute(self, node: Node, lanes: Lanes) -> int:
-        match node:
-            case Constant(value):
-                if not isinstance(value, int):
-                    raise NotEvaluable("float")
-                return int(value)
-            case Argument(name):
-                values = self.point.machine_arguments if self.wrapping else self.point.arguments
-                if name not in values:
-                    raise NotEvaluable(name)
-                return values[name]
-            case ProgramId(axis):
-                return self.point.program_id[axis]
-            case NumPrograms(axis):
-                return self.point.num_programs[axis]
-            case Arange(start):
-                return start + lanes[0]
-            case ExpandDims() | Broadcast() | Permute():
-                return self.value(node.operand, inner_lanes(node, lanes))
-            case Binary():
-                return self._binary(node, lanes)
-            case Cast(operand, type_):
-                return self._cast(operand, type_, lanes)
-            case Negate(operand):
-                return -self.value(operand, lanes)
-            case Invert(operand, type_):
-                value = self.value(operand, lanes)
-                return 1 - value if type_.bits == 1 else ~value
-            case Absolute(operand):
-                return abs(self.value(operand, lanes))
-            case Where(condition, if_true, if_false):
-                return self.value(if_true if self.value(condition, lanes) else if_false, lanes)
-            case Loaded(access):
-                return self._loaded(access, lanes)
-            case LoopCounter(loop):
-                header = self.program.loops[loop]
-                if header.start is None or header.step is None:
-                    raise NotEvaluable("while loop")
-                return self.value(header.start, ()) + self.value(header.step, ()) * self._iteration(loop)
-            case Carried(loop, _, initial, step):
-                first = self.value(initial, lanes[: len(initial.shape)])
-                return first + self.value(step, lanes[: len(step.shape)]) * self._carried_count(node, loop)
-            case _:
-                raise NotEvaluable(type(node).__name__)
+    def _constant(self, node: Constant, lanes: Lanes) -> int:
+        if not isinstance(node.value, int):
+            raise NotEvaluable("float")
+        return int(node.value)
 
-    def _loaded(self, access: int, lanes: Lanes) -> int:
+    def _argument(self, node: Argument, lanes: Lanes) -> int:
+        values = self.point.machine_arguments if self.wrapping else self.point.arguments
+        if node.name not in values:
+            raise NotEvaluable(node.name)
+        return values[node.name]
+
+    def _program_id(self, node: ProgramId, lanes: Lanes) -> int:
+        return self.point.program_id[node.axis]
+
+    def _num_programs(self, node: NumPrograms, lanes: Lanes) -> int:
+        return self.point.num_programs[node.axis]
+
+    def _arange(self, node: Arange, lanes: Lanes) -> int:
+        return node.start + lanes[0]
+
+    def _shaped(self, node: ExpandDims | Broadcast | Permute, lanes: Lanes) -> int:
+        return self.value(node.operand, inner_lanes(node, lanes))
+
+    def _negate(self, node: Negate, lanes: Lanes) -> int:
+        return -self.value(node.operand, lanes)
+
+    def _invert(self, node: Invert, lanes: Lanes) -> int:
+        value = self.value(node.operand, lanes)
+        return 1 - value if node.type.bits == 1 else ~value
+
+    def _absolute(self, node: Absolute, lanes: Lanes) -> int:
+        return abs(self.value(node.operand, lanes))
+
+    def _where(self, node: Where, lanes: Lanes) -> int:
+        return self.value(node.if_true if self.value(node.condition, lanes) else node.if_false, lanes)
+
+    def _loop_counter(self, node: LoopCounter, lanes: Lanes) -> int:
+        header = self.program.loops[node.loop]
+        if header.start is None or header.step is None:
+            raise NotEvaluable("while loop")
+        return self.value(header.start, ()) + self.value(header.step, ()) * self._iteration(node.loop)
+
+    def _carried(self, node: Carried, lanes: Lanes) -> int:
+        first = self.value(node.initial, lanes[: len(node.initial.shape)])
+        return first + self.value(node.step, lanes[: len(node.step.shape)]) * self._carried_count(node, node.loop)
+
+    def _loaded(self, node: Loaded, lanes: Lanes) -> int:
+        access = node.access
         source = self.program.accesses[access]
         if source.mask is not None and source.other is not None and not self.value(source.mask, lanes):
             return self.value(source.other, lanes)
@@ -178,8 +185,8 @@ class PointEvaluator:
             raise NotEvaluable("loaded value")
         return self.point.loaded[access]
 
-    def _cast(self, operand: Node, target: object, lanes: Lanes) -> int:
-        source = operand.type
+    def _cast(self, node: Cast, lanes: Lanes) -> int:
+        operand, source, target = node.operand, node.operand.type, node.type
         if not isinstance(source, ScalarType) or not source.is_integer:
             raise NotEvaluable("float")
         if not isinstance(target, ScalarType) or not target.is_integer:
@@ -195,47 +202,63 @@ class PointEvaluator:
         return apply(node.operator, left, right, operand_type)
 
 
-def apply(operator: BinaryOperator, left: int, right: int, type_: ScalarType) -> int:
+#: How the value of each kind of node is computed from those of its operands.
+_COMPUTE: dict[type, Callable[[PointEvaluator, Any, Lanes], int]] = {
+    Constant: PointEvaluator._constant,
+    Argument: PointEvaluator._argument,
+    ProgramId: PointEvaluator._program_id,
+    NumPrograms: PointEvaluator._num_programs,
+    Arange: PointEvaluator._arange,
+    ExpandDims: PointEvaluator._shaped,
+    Broadcast: PointEvaluator._shaped,
+    Permute: PointEvaluator._shaped,
+    Binary: PointEvaluator._binary,
+    Cast: PointEvaluator._cast,
+    Negate: PointEvaluator._negate,
+    Invert: PointEvaluator._invert,
+    Absolute: PointEvaluator._absolute,
+    Where: PointEvaluator._where,
+    Loaded: PointEvaluator._loaded,
+    LoopCounter: PointEvaluator._loop_counter,
+    Carried: PointEvaluator._carried,
+}
+
+
+def apply(kind: BinaryOperator, left: int, right: int, type_: ScalarType) -> int:
     """The result of an integer operation on two values, before any wrapping."""
-    if operator in COMPARISONS:
-        return int(_COMPARE[operator](left, right))
-    match operator:
-        case BinaryOperator.ADD:
-            return left + right
-        case BinaryOperator.SUBTRACT:
-            return left - right
-        case BinaryOperator.MULTIPLY:
-            return left * right
+    operation = _OPERATIONS.get(kind)
+    if operation is not None:
+        return int(operation(left, right))
+    match kind:
         case BinaryOperator.FLOOR_DIVIDE | BinaryOperator.REMAINDER:
             if right == 0:
                 raise Undefined("division by zero")
             quotient = abs(left) // abs(right) * (1 if (left >= 0) == (right > 0) else -1)
-            return quotient if operator is BinaryOperator.FLOOR_DIVIDE else left - quotient * right
-        case BinaryOperator.AND:
-            return left & right
-        case BinaryOperator.OR:
-            return left | right
-        case BinaryOperator.XOR:
-            return left ^ right
+            return quotient if kind is BinaryOperator.FLOOR_DIVIDE else left - quotient * right
         case BinaryOperator.SHIFT_LEFT | BinaryOperator.SHIFT_RIGHT:
             if not 0 <= right < type_.bits:
                 raise NotEvaluable("shift")
-            return left << right if operator is BinaryOperator.SHIFT_LEFT else left >> right
-        case BinaryOperator.MINIMUM:
-            return min(left, right)
-        case BinaryOperator.MAXIMUM:
-            return max(left, right)
+            return left << right if kind is BinaryOperator.SHIFT_LEFT else left >> right
         case _:
-            raise NotEvaluable(operator.value)
+            raise NotEvaluable(kind.value)
 
 
-_COMPARE = {
-    BinaryOperator.LESS: lambda a, b: a < b,
-    BinaryOperator.LESS_EQUAL: lambda a, b: a <= b,
-    BinaryOperator.GREATER: lambda a, b: a > b,
-    BinaryOperator.GREATER_EQUAL: lambda a, b: a >= b,
-    BinaryOperator.EQUAL: lambda a, b: a == b,
-    BinaryOperator.NOT_EQUAL: lambda a, b: a != b,
+#: Operations that have a value whatever their operands are.
+_OPERATIONS: dict[BinaryOperator, Callable[[int, int], int]] = {
+    BinaryOperator.ADD: operator.add,
+    BinaryOperator.SUBTRACT: operator.sub,
+    BinaryOperator.MULTIPLY: operator.mul,
+    BinaryOperator.AND: operator.and_,
+    BinaryOperator.OR: operator.or_,
+    BinaryOperator.XOR: operator.xor,
+    BinaryOperator.MINIMUM: min,
+    BinaryOperator.MAXIMUM: max,
+    BinaryOperator.LESS: operator.lt,
+    BinaryOperator.LESS_EQUAL: operator.le,
+    BinaryOperator.GREATER: operator.gt,
+    BinaryOperator.GREATER_EQUAL: operator.ge,
+    BinaryOperator.EQUAL: operator.eq,
+    BinaryOperator.NOT_EQUAL: operator.ne,
 }
 
 
