@@ -142,9 +142,9 @@ def pruned(space: Space, candidates: Sequence[Polynomial], limit: int) -> tuple[
     box = dict(space.box)
     kept: dict[Polynomial, None] = {}
     try:
-        for point in _sample_boxes(box):
+        for point in _sample_points(box):
             space.set_box(point)
-            kept[min(candidates, key=space.maximum)] = None
+            kept[min(candidates, key=lambda c: (space.maximum(c), len(space.atoms_below(c))))] = None
     finally:
         space.set_box(box)
     for candidate in sorted(candidates, key=lambda c: len(c.terms)):
@@ -154,6 +154,6 @@ def pruned(space: Space, candidates: Sequence[Polynomial], limit: int) -> tuple[
     return tuple(sorted(kept, key=lambda c: len(c.terms)))
 
 
-def _sample_boxes(box: dict[int, tuple[int, int]]) -> list[dict[int, tuple[int, int]]]:
+def _sample_points(box: dict[int, tuple[int, int]]) -> list[dict[int, tuple[int, int]]]:
     middle = {n: (min(r[1], max(r[0], 1) * 37 + 1),) * 2 for n, r in box.items()}
-    return [box, {n: (r[0], r[0]) for n, r in box.items()}, middle]
+    return [{n: (r[1], r[1]) for n, r in box.items()}, {n: (r[0], r[0]) for n, r in box.items()}, middle]

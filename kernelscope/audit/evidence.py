@@ -98,12 +98,12 @@ def _value_range(
         return None, None
     low, high = (floor(end) for end in evaluator.space.range_of(value))
     if tight:
-        high = min([high, *(evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value)[:_MOST_BOUNDS])])
-        low = max([low, *(-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value)[:_MOST_BOUNDS])])
+        high = min([high, *(evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(value, _MOST_BOUNDS))])
+        low = max([low, *(-evaluator.space.maximum(b) for b in evaluator.space.upper_bounds(-value, _MOST_BOUNDS))])
     return (low if low > -UNBOUNDED else None), (high if high < UNBOUNDED else None)
 
 
 def least_bound(space: Space, value: Polynomial, constraints: Constraints) -> int:
     """The least upper bound of a value that is proved, at the sizes at which the constraints are not negative."""
-    largest = Claim(space, tuple(space.upper_bounds(value)[:_MOST_BOUNDS]), 0).largest(constraints)
+    largest = Claim(space, space.upper_bounds(value, _MOST_BOUNDS), 0).largest(constraints)
     return UNBOUNDED if largest is None else largest

@@ -84,7 +84,7 @@ def _above(value: int) -> int:
 def quotients(e: Evaluator, numerator: Polynomial, denominator: Polynomial) -> list[Polynomial]:
     """Upper bounds of numerator / denominator, both not negative: `(lane + 1/2)*n / m` with lane < m is at most n."""
     found: list[Polynomial] = []
-    for bound in e.space.upper_bounds(numerator)[:_MOST_BOUNDS]:
+    for bound in e.space.upper_bounds(numerator, _MOST_BOUNDS):
         raised = Polynomial.of({m: c for m, c in bound.terms.items() if c > 0 or not _not_negative(e, m)})
         quotient = raised.rational_quotient(denominator)
         if quotient is not None:

@@ -57,7 +57,7 @@ def bound_iteration(e: Evaluator, number: int, start: Polynomial, end: Polynomia
         return
     atom.scaled_uppers.append((step, last))
     if e.space.is_of_sizes(step):
-        for bound in e.space.upper_bounds(last)[:3]:
+        for bound in e.space.upper_bounds(last, 3):
             if all(isinstance(c, int) for c in bound.terms.values()):
                 quotient = e.space.divide(bound, step)
                 if quotient is not None:

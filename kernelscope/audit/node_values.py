@@ -345,7 +345,7 @@ def reduce(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomial:
         low, high = min(0, low), max(0, high)
     atom = e.space.new_atom(f"{node.function} over the block", int(low), int(high))
     if not one:
-        atom.uppers.extend(e.space.upper_bounds(operand)[:3])
+        atom.uppers.extend(e.space.upper_bounds(operand, 3))
     return Polynomial.atom(atom.number)
 
 
@@ -359,8 +359,8 @@ def block_sum(e: Evaluator, node: Reduce, coordinates: Coordinates) -> Polynomia
     operand = e.value(node.operand, tuple(inner))
     low, high = e.space.range_of(operand)
     atom = e.space.new_atom("sum over the block", floor(count * low), ceil(count * high))
-    atom.uppers.extend(bound.scaled(count) for bound in e.space.upper_bounds(operand)[:3])
-    atom.lowers.extend(-bound.scaled(count) for bound in e.space.upper_bounds(-operand)[:3])
+    atom.uppers.extend(bound.scaled(count) for bound in e.space.upper_bounds(operand, 3))
+    atom.lowers.extend(-bound.scaled(count) for bound in e.space.upper_bounds(-operand, 3))
     e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "a sum over the block")
     return Polynomial.atom(atom.number)
 

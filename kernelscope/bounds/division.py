@@ -134,7 +134,7 @@ class Division:
         atom.scaled_lowers.append((denominator, rest - denominator + ONE))
         self._bound_by_extreme(atom, rest, denominator)
         if self._space.is_of_sizes(denominator):
-            bounds = self._dividend_bounds(rest, denominator) if atom.of_sizes else self._space.upper_bounds(rest)[:4]
+            bounds = self._dividend_bounds(rest, denominator) if atom.of_sizes else self._space.upper_bounds(rest, 4)
             if denominator.constant_value is None and not atom.of_sizes:
                 bounds = [*self._unrounded(bounds), *bounds]
             uppers = (self.divide(bound, denominator) for bound in bounds if bound.is_integral)

@@ -231,18 +231,21 @@ class Space:
 
     # -- bounds in sizes --------------------------------------------------------------------------------------------
 
-    def upper_bounds(self, polynomial: Polynomial) -> tuple[Polynomial, ...]:
+    def upper_bounds(self, polynomial: Polynomial, most: int = _MOST_CANDIDATES) -> tuple[Polynomial, ...]:
         """Polynomials in sizes, each an upper bound of `polynomial`; the least of them at a given size counts."""
         known = self._candidates.get(polynomial)
         if known is None:
             found: dict[Polynomial, None] = {}
-            self._eliminate(polynomial, frozenset(), found)
+            self._eliminate(polynomial, frozenset(), found, most)
             known = tuple(found)
-            self._candidates[polynomial] = known
-        return known
+            if len(known) < most or most == _MOST_CANDIDATES:
+                self._candidates[polynomial] = known
+        return known[:most]
 
-    def _eliminate(self, polynomial: Polynomial, gone: frozenset[int], found: dict[Polynomial, None]) -> None:
-        if len(found) >= _MOST_CANDIDATES:
+    def _eliminate(
+        self, polynomial: Polynomial, gone: frozenset[int], found: dict[Polynomial, None], most: int
+    ) -> None:
+        if len(found) >= most:
             return
         inner = [a for a in polynomial.atoms() if not self.atoms[a].of_sizes]
         if not inner:
@@ -254,7 +257,7 @@ class Space:
         for replaced in self.replacements(polynomial, number):
             if replaced not in tried and not (gone & replaced.atoms()):
                 tried.add(replaced)
-                self._eliminate(replaced, gone, found)
+                self._eliminate(replaced, gone, found, most)
 
     def replacements(self, polynomial: Polynomial, number: int) -> Iterable[Polynomial]:
         """`polynomial` with one atom replaced by each of its bounds, every result at least as large."""
