@@ -40,6 +40,17 @@ class Maxima:
         self._plans: dict[Polynomial, tuple[_Variant, ...]] = {}
         self._rough: dict[Polynomial, tuple[_Variant, ...]] = {}
         self._depth = 0
+        #: Plans that every copy of the space shares, and the symbols that they are made of.
+        self._shared: dict[Polynomial, tuple[_Variant, ...]] = {}
+        self._symbols: frozenset[int] = frozenset()
+
+    def fork(self, space: Space) -> Maxima:
+        """For a copy of the space. A plan of symbols alone depends on their ranges only, so that it is shared."""
+        if not self._symbols:
+            self._symbols = frozenset(self.space.root)
+        copy = Maxima(space)
+        copy._shared, copy._symbols = self._shared, self._symbols
+        return copy
 
     def maximum(self, polynomial: Polynomial) -> int:
         """An upper bound over the current box; exact at a point, and where it is monotone in every symbol."""
@@ -47,7 +58,9 @@ class Maxima:
         if low == high:
             return floor(high)
         plan = self._plans.get(polynomial) or self._rough.get(polynomial) or self._made(polynomial)
-        return min(self._evaluate(variant) for variant in plan)
+        if len(plan) == 1:
+            return self._evaluate(plan[0])
+        return min([self._evaluate(variant) for variant in plan])
 
     def _evaluate(self, variant: _Variant) -> int:
         if variant.corner is None:
@@ -66,12 +79,18 @@ class Maxima:
         if self._depth >= _DEEPEST:
             self._rough[polynomial] = (_Variant(polynomial, 1, (), None),)
             return self._rough[polynomial]
+        of_symbols = self._symbols.issuperset(polynomial.atoms())
+        if of_symbols and polynomial in self._shared:
+            plan = self._plans[polynomial] = self._shared[polynomial]
+            return plan
         self._depth += 1
         plan = self._plan(polynomial)
         self._depth -= 1
         if self._depth == 0:
             self._rough.clear()
         self._plans[polynomial] = plan
+        if of_symbols:
+            self._shared[polynomial] = plan
         return plan
 
     def _plan(self, polynomial: Polynomial) -> tuple[_Variant, ...]:

@@ -74,6 +74,7 @@ class Space:
         ]  # fmt: skip
         copy.box, copy.root = dict(self.box), dict(self.root)
         copy._division = self._division.fork(copy)
+        copy._maxima = self._maxima.fork(copy)
         copy.extremes = dict(self.extremes)
         return copy
 
