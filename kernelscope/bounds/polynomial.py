@@ -150,6 +150,9 @@ class Polynomial:
             by_power[power][tuple([a for a in monomial if a != atom])] = numerator
         return [Polynomial(numerators, self.denominator) for numerators in by_power]
 
+    def degree_of(self, atom: int) -> int:
+        return max((monomial.count(atom) for monomial in self.numerators), default=0)
+
     def substitute(self, atom: int, value: Polynomial) -> Polynomial:
         coefficients = self.coefficients_of(atom)
         result = coefficients[0]

@@ -174,6 +174,9 @@ class Prover:
             if not fits(constraint, box, number, low):
                 return False
             good, bad = low, high
+            if falling and constraint.degree_of(number) == 1:
+                first, last = (self._at_least_sizes(constraint, box, number, end) for end in (low, high))
+                good, bad = low + floor(first * (high - low) / (first - last)), low + 1
             while bad - good > 1:
                 middle = (good + bad) // 2
                 good, bad = (middle, bad) if fits(constraint, box, number, middle) else (good, middle)
@@ -195,9 +198,13 @@ class Prover:
         return self._falling[constraint]
 
     def _fits_at_least_sizes(self, constraint: Polynomial, box: Box, number: int, value: int) -> bool:
-        values = {n: r[0] for n, r in self.space.box.items()} | {n: r[0] for n, r in box.items()}
+        return self._at_least_sizes(constraint, box, number, value) >= 0
+
+    def _at_least_sizes(self, constraint: Polynomial, box: Box, number: int, value: int) -> Fraction:
+        known = self.space.box
+        values = {n: (box[n] if n in box else known[n])[0] for n in constraint.atoms()}
         values[number] = value
-        return constraint.evaluate(values) >= 0
+        return Fraction(constraint.evaluate(values))
 
     def _fits(self, constraint: Polynomial, box: Box, number: int, value: int) -> bool:
         """Could sizes with this value keep the constraint, the other sizes being anywhere in the box?"""
