@@ -175,8 +175,8 @@ class Prover:
                 return False
             good, bad = low, high
             if falling and constraint.degree_of(number) == 1:
-                first, last = (self._at_least_sizes(constraint, box, number, end) for end in (low, high))
-                good, bad = low + floor(first * (high - low) / (first - last)), low + 1
+                most, least = (self._at_least_sizes(constraint, box, number, end) for end in (low, high))
+                good, bad = low + floor(most * (high - low) / (most - least)), low + 1
             while bad - good > 1:
                 middle = (good + bad) // 2
                 good, bad = (middle, bad) if fits(constraint, box, number, middle) else (good, middle)
