@@ -90,7 +90,7 @@ def _is_safe_narrow(
     except KernelscopeError:
         return False
     return all(
-        not LaunchAnalyser(program, blocked, wrapper.symbols, ranges, device_memory).run().violations
+        LaunchAnalyser(program, blocked, wrapper.symbols, ranges, device_memory).is_proved()
         for program, blocked in zip(choice.programs, choice.launches, strict=True)
     )
 

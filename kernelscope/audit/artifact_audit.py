@@ -41,7 +41,7 @@ from kernelscope.launches.launch import (
     Symbol,
     WrapperFacts,
 )
-from kernelscope.triton_source.index_program import ProgramId, Span, UnknownReason
+from kernelscope.triton_source.index_program import IndexProgram, ProgramId, Span, UnknownReason
 from kernelscope.triton_source.scalar_types import ScalarType
 
 UserRange = tuple[int | None, int | None]
@@ -298,8 +298,9 @@ class ArtifactAuditor:
         width = _index_width(choices[0])
         if verdict is Verdict.SAFE and width == 64 and all(p.largest_value < 1 << 31 for p in proofs):
             note = overwide_note(
-                reader, kernel, launches, choices[0].programs[0], lambda choice: self._analyses(choice, symbols, ranges)
-            )
+                reader, kernel, launches, choices[0].programs[0],
+                lambda program, launch: self._analyser(program, launch, symbols, ranges).is_proved(),
+            )  # fmt: skip
             findings = (*findings, note) if note is not None else findings
         proofs = sorted(set(proofs), key=lambda p: -p.largest_value / max(1, p.limit))[:1]
         result = KernelResult(
@@ -314,10 +315,14 @@ class ArtifactAuditor:
             self.rules.add(choice.rule)
         results = []
         for program, blocked in zip(choice.programs, choice.launches, strict=True):
-            analyser = LaunchAnalyser(program, blocked, symbols, ranges, self.settings.device_memory)
-            results.append(analyser.run())
+            results.append(self._analyser(program, blocked, symbols, ranges).run())
             self.rules.update(results[-1].rules)
         return results
+
+    def _analyser(
+        self, program: IndexProgram, launch: Launch, symbols: tuple[Symbol, ...], ranges: Mapping[str, Range]
+    ) -> LaunchAnalyser:
+        return LaunchAnalyser(program, launch, symbols, ranges, self.settings.device_memory)
 
     def _orphan(self, source: SourceFile) -> KernelResult:
         embedded = EmbeddedKernel(Path(source.path).stem, "", source.text, source.path, 1, 0)

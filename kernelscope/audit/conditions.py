@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelscope.audit.evaluation import Coordinates, Evaluator, operand_coordinates
+from kernelscope.audit.float_facts import learn
 from kernelscope.audit.inside_values import below, observe_inside
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED
@@ -239,6 +240,8 @@ def _assume_one(evaluator: Evaluator, literal: Literal) -> bool:
     parts = margins(evaluator, literal)
     evaluator.decide(literal.node, literal.coordinates, literal.truth)
     if parts is None:
+        if literal.truth:
+            learn(evaluator, literal.node, literal.coordinates)
         return True
     for part in parts:
         if _highest(evaluator, part) < 0:

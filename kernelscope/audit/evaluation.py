@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kernelscope.audit import iterations
 from kernelscope.audit.coordinates import Coordinates, fitting, operand_coordinates
+from kernelscope.audit.float_facts import FloatPlace
 from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.inside_values import below, observe_inside
 from kernelscope.audit.node_values import HANDLERS, RING
@@ -59,6 +60,9 @@ class Evaluator:
         #: Values that are not followed and that an address, mask, bound or condition depends on.
         self.not_followed: list[NotFollowed] = []
         self.float_atoms: set[int] = set()
+        #: By float: bounds of the integers made from it (and whether they are upper ones), and those integers.
+        self.float_facts: dict[FloatPlace, tuple[tuple[Polynomial, bool], ...]] = {}
+        self.integers_of_floats: dict[FloatPlace, tuple[int, ...]] = {}
         self.loaded_atoms: dict[int, tuple[int, Coordinates]] = {}
         self.loop_atoms: dict[int, int] = {}
         self.program_atoms: dict[int, int] = {}
@@ -277,6 +281,8 @@ def fork(evaluator: Evaluator) -> Evaluator:
     copy.use = evaluator.use
     copy.unfollowed = dict(evaluator.unfollowed)
     copy.float_atoms = set(evaluator.float_atoms)
+    copy.float_facts = dict(evaluator.float_facts)
+    copy.integers_of_floats = dict(evaluator.integers_of_floats)
     copy.loaded_atoms = dict(evaluator.loaded_atoms)
     copy.loop_atoms = dict(evaluator.loop_atoms)
     copy.program_atoms = dict(evaluator.program_atoms)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelscope.audit import float_bounds
 from kernelscope.audit.coordinates import Coordinates, operand_coordinates
+from kernelscope.audit.float_facts import bound_by_facts, place_of
 from kernelscope.bounds.polynomial import ONE, Polynomial
 from kernelscope.triton_source.index_program import (
     Binary,
@@ -56,6 +57,7 @@ def from_float(e: Evaluator, node: Cast, coordinates: Coordinates) -> Polynomial
         atom.high = min(atom.high, most)
     e.unfollowed[atom.number] = (UnknownReason.WEAK_PROOF, "an index computed in floating point")
     e.float_atoms.add(atom.number)
+    bound_by_facts(e, place_of(node.operand, coordinates), atom.number)
     return Polynomial.atom(atom.number)
 
 

@@ -154,6 +154,16 @@ class LaunchAnalyser:
         self._drop_implied()
         return self.result
 
+    def is_proved(self) -> bool:
+        """Is everything read, and every claim proved over the ranges? Takes less time than `run` where one is not."""
+        program, collected = self.result.program, self.result.collected
+        if program.unmodelled or program.compile_errors or collected.not_followed or collected.too_many_cases:
+            return False
+        return self.result.impossible or (
+            all(r.missing is None and self.prover.proves(r.claims, self.box) for r in self.result.requirements)
+            and all(self.grid_prover.proves(g.claims, self.box) for g in self.result.grids)
+        )
+
     def _drop_implied(self) -> None:
         """Drop what is not proved by itself but is proved wherever the conditions of the findings hold."""
         conditions = self.grid_prover.constraints

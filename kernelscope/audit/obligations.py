@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelscope.audit import conditions, iterations
+from kernelscope.audit.assertions import Assertions
 from kernelscope.audit.conditions import Literal
 from kernelscope.audit.evaluation import (
     Coordinates,
@@ -86,6 +87,7 @@ class Collector:
         self._kept: list[Evaluator] = []
         self._cases = 0
         self._nodes = IndexNodes(program.updates)
+        self._assertions = Assertions(program)
         self._trap: _Trap | None = None  # while the operands of an assertion are obliged
         self._obliged = False  # while it is assumed: what it reads was obliged before, without it
 
@@ -197,7 +199,7 @@ class Collector:
         """Contexts in which a lane of the access is live. On the way the mask is obliged to be exact: its conjuncts are
         taken one after another, each on the lanes where those before it hold. (On a lane where conjunct i is the first
         false one, all before it and itself are exact, so the machine's conjunction is false too.)"""
-        asserted = [a for a in self.program.assertions if self._applies(a, access)]
+        asserted = self._assertions.of(access)
         key = (
             id(access.mask), access.pointer.shape, tuple(id(g) for g in access.guards), access.loops,
             tuple(id(a) for a in asserted),
@@ -282,14 +284,6 @@ class Collector:
             for part in conditions.literals(access.mask, coordinates)
             for form, truth in conditions_known(part.node, part.truth)
         }
-
-    def _applies(self, assertion: Assertion, access: Access) -> bool:
-        index = next(i for i, a in enumerate(self.program.accesses) if a is access)
-        return (
-            assertion.before_access <= index
-            and assertion.loops == access.loops[: len(assertion.loops)]
-            and {id(g) for g in assertion.guards} <= {id(g) for g in access.guards}
-        )
 
     def _address(self, evaluator: Evaluator, access: Access, coordinates: Coordinates) -> None:
         def visit(context: Evaluator) -> None:

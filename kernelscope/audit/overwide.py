@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kernelscope.audit.identity import finding_id
-from kernelscope.audit.kernels import KernelReader, ProgramChoice, Readable
-from kernelscope.audit.launch_analysis import LaunchAnalysis
+from kernelscope.audit.kernels import KernelReader, Readable
 from kernelscope.audit.results import Note
 from kernelscope.errors import KernelscopeError
 from kernelscope.launches.launch import EmbeddedKernel, Launch
@@ -124,20 +123,20 @@ def narrowed(kernel: EmbeddedKernel, program: IndexProgram) -> EmbeddedKernel | 
 
 def overwide_note(
     reader: KernelReader, kernel: Readable, launches: Sequence[Launch], program: IndexProgram,
-    analyse: Callable[[ProgramChoice], Sequence[LaunchAnalysis]],
+    is_proved: Callable[[IndexProgram, Launch], bool],
 ) -> Note | None:  # fmt: skip
-    """KS501 where the narrowed kernel is proved for every launch; `analyse` gives the analyses of one."""
+    """KS501 where the narrowed kernel is proved for every launch."""
     changes = narrowing_changes(kernel.embedded.source, kernel.embedded.name, wide_arguments(program))
     narrow = narrowed(kernel.embedded, program)
     read = reader.read(narrow) if narrow is not None else None
     if not isinstance(read, Readable):
         return None
     try:
-        analyses = [analysis for launch in launches for analysis in analyse(reader.programs(read, launch))]
+        choices = [reader.programs(read, launch) for launch in launches]
     except KernelscopeError:
         return None
-    clean = all(not a.violations and not a.program.unmodelled and not a.program.compile_errors for a in analyses)
-    if not clean or any(a.collected.not_followed for a in analyses):
+    ways = [way for choice in choices for way in zip(choice.programs, choice.launches, strict=True)]
+    if not all(is_proved(*way) for way in ways):
         return None
     first = min(changes, key=lambda change: (change.line, change.column))
     span = Span(first.line, first.column, first.line, max(first.end_column, first.column + 1))

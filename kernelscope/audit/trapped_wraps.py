@@ -33,6 +33,7 @@ from kernelscope.triton_source.scalar_types import ScalarType
 Place = tuple[object, Coordinates]
 
 _EITHER = (0, 1)
+_MOST_SPLITS = 4
 _DEEPEST = 60
 
 
@@ -52,10 +53,33 @@ def is_trapped(
     (low, high), cases = chosen
     place = computation(obligation.node), obligation.coordinates
     coordinates = before.lane_coordinates(assertion.shape)
+    known = _arguments(before) | {where: (int(truth), int(truth)) for where, truth in {**true, **cases}.items()}
     return all(
-        values is not None and _Machine({place: values}, {**true, **cases}).of(assertion, coordinates)[1] == 0
+        values is not None and _is_false(assertion, coordinates, {**known, place: values})
         for values in _wrapped(floor(low), ceil(high), obligation.type)
     )
+
+
+def _arguments(before: Evaluator) -> dict[Place, Range]:
+    """The arguments that arrive as they are, whatever the sizes."""
+    found: dict[Place, Range] = {}
+    for name, value in before.model.arguments.items():
+        type_ = before.program.types.get(name)
+        low, high = before.space.range_of(value)
+        if isinstance(type_, ScalarType) and type_.is_integer and type_.minimum <= low and high <= type_.maximum:
+            found[name, ()] = floor(low), ceil(high)
+    return found
+
+
+def _is_false(assertion: Node, coordinates: Coordinates, known: Mapping[Place, Range], splits: int = 0) -> bool:
+    """Is the assertion false of the known values, whichever part of a range that wraps a value is in?"""
+    try:
+        return _Machine(known).of(assertion, coordinates)[1] == 0
+    except _Split as split:
+        assert split.place is not None
+        return splits < _MOST_SPLITS and all(
+            _is_false(assertion, coordinates, {**known, split.place: part}, splits + 1) for part in split.parts
+        )
 
 
 def _chosen(obligation: Obligation, context: Evaluator, before: Evaluator) -> tuple[Range, dict[Place, bool]] | None:
@@ -108,16 +132,29 @@ def _wrapped(low: int, high: int, type_: ScalarType) -> Iterator[Range | None]:
         yield (low + span, min(high, type_.minimum - 1) + span) if low + span >= type_.minimum else None
 
 
+class _Split(Exception):
+    """A value whose range wraps in the middle: it lies in one of two."""
+
+    def __init__(self, parts: tuple[Range, Range]) -> None:
+        super().__init__(parts)
+        self.parts = parts
+        self.place: Place | None = None
+
+
 class _Machine:
     """Ranges of the values that the hardware computes, where a few are given."""
 
-    def __init__(self, given: Mapping[Place, Range], true: Mapping[Place, bool]) -> None:
-        self._known: dict[Place, Range] = {place: (int(truth), int(truth)) for place, truth in true.items()} | dict(given)
+    def __init__(self, known: Mapping[Place, Range]) -> None:
+        self._known = dict(known)
 
     def of(self, node: Node, coordinates: Coordinates, depth: int = 0) -> Range:
         place = computation(node), coordinates
         if place not in self._known:
-            self._known[place] = _anything(node) if depth > _DEEPEST else self._compute(node, coordinates, depth + 1)
+            try:
+                self._known[place] = _anything(node) if depth > _DEEPEST else self._compute(node, coordinates, depth + 1)
+            except _Split as split:
+                split.place = split.place or place
+                raise
         return self._known[place]
 
     def _compute(self, node: Node, coordinates: Coordinates, depth: int) -> Range:
@@ -175,8 +212,15 @@ def _anything(node: Node) -> Range:
 
 
 def _within(node: Node, low: int, high: int) -> Range:
+    """The range as the node's type holds it. Raises _Split where it wraps in the middle."""
     least, most = _anything(node)
-    return (low, high) if least <= low and high <= most else (least, most)
+    span = most - least + 1
+    if high - low >= span:
+        return least, most
+    first, last = (least + (end - least) % span for end in (low, high))
+    if first > last:
+        raise _Split(((first, most), (least, last)))
+    return first, last
 
 
 def _truth(holds: bool, fails: bool) -> Range:

@@ -25,6 +25,10 @@ CAUGHT = {
     "moved down": kernel("i = t - 100"),
     "counted from the end where negative": kernel("j = t + 1\ni = tl.where(j < 0, j + 514, j)"),
     "kept or zero, and moved": kernel("j = t * (o % 3 != 0).to(tl.int32) + 1\ni = tl.where(j < 0, j + 514, j)"),
+    "counted from the end of a size": kernel(
+        "j = t + 100\ni = tl.where(j < 0, j + n, j)", "tl.device_assert(((0 <= i) & (i < n)) | ~(o < n))"
+    ),
+    "wraps a second time, in part": kernel("j = t + 100\ni = tl.where(j < 0, j - 50, j)"),
     "masked lanes are not asked about": kernel("i = t + 100", "tl.device_assert((o >= n) | ((i > 0) & (i < 514)))"),
 }
 _FROM_END = "i = tl.where(j < 0, j + 514, j)"
@@ -38,6 +42,10 @@ NOT_CAUGHT = {
     "wraps many times": kernel("j = t * 1001\n" + _FROM_END),
     "lanes that are not live": kernel("i = t + 100", "tl.device_assert(((0 <= i) & (i < 514)) | (o < n))"),
     "another value": kernel("i = t + 100", "tl.device_assert(((0 <= t) & (t < 514)) | (t > 2147483000) | ~(o < n))"),
+    "brought back by a product of a size": kernel(
+        "j = t + 100\ni = tl.where(j < 0, j + n * 4, j)", "tl.device_assert(((0 <= i) & (i < n)) | ~(o < n))"
+    ),
+    "brought back in part": kernel("j = t + 100\ni = tl.where(j < 0, j - 2147483600, j)"),
     "brought back by the other branch": kernel("j = t + 100\ni = tl.where(j < 0, 3, j)"),
     "another mask": kernel("j = t + 100\n" + _FROM_END, "tl.device_assert(((0 <= i) & (i < 514)) | ~(o < n - 1))"),
 }
