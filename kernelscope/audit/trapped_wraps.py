@@ -76,10 +76,10 @@ def _is_false(assertion: Node, coordinates: Coordinates, known: Mapping[Place, R
     try:
         return _Machine(known).of(assertion, coordinates)[1] == 0
     except _Split as split:
-        assert split.place is not None
-        return splits < _MOST_SPLITS and all(
-            _is_false(assertion, coordinates, {**known, split.place: part}, splits + 1) for part in split.parts
-        )
+        place, parts = split.place, split.parts
+    return splits < _MOST_SPLITS and all(
+        _is_false(assertion, coordinates, {**known, place: part}, splits + 1) for part in parts
+    )
 
 
 def _chosen(obligation: Obligation, context: Evaluator, before: Evaluator) -> tuple[Range, dict[Place, bool]] | None:
@@ -138,7 +138,7 @@ class _Split(Exception):
     def __init__(self, parts: tuple[Range, Range]) -> None:
         super().__init__(parts)
         self.parts = parts
-        self.place: Place | None = None
+        self.place: Place = None, ()  # set where the value is computed
 
 
 class _Machine:
@@ -153,7 +153,7 @@ class _Machine:
             try:
                 self._known[place] = _anything(node) if depth > _DEEPEST else self._compute(node, coordinates, depth + 1)
             except _Split as split:
-                split.place = split.place or place
+                split.place = place if split.place[0] is None else split.place
                 raise
         return self._known[place]
 

@@ -74,7 +74,8 @@ def test_inputs_of_other_kinds_have_their_thresholds(name: str, symbol: str, lar
 
 def test_what_is_bounded_or_64_bit_wide_is_safe() -> None:
     for name in ("addmm.small", "argsort.small", "catmany.huge", "combo.small", "mm.huge", "outer.small", "rmsnorm.huge",
-                 "attention.small", "bmmsmall.small", "declaredcount.small", "declaredcount.unbounded"):  # fmt: skip
+                 "attention.small", "bmmsmall.small", "gridsample.small", "gridsample32.small",
+                 "declaredcount.small", "declaredcount.unbounded"):  # fmt: skip
         assert check(EXTRA / f"{name}.pt2") is Verdict.SAFE, name
 
 
@@ -91,9 +92,11 @@ def test_what_is_bounded_or_64_bit_wide_is_safe() -> None:
         ("convtranspose.unbounded", "s33", 16383),
         ("datadependent.unbounded", "u0", 8589934588),
         ("gatherchain.unbounded", "s21", 67108863),
+        ("gridsample32.unbounded", "s81", 174762),
         ("im2col.unbounded", "s69", 7281),
         ("index2d.unbounded", "s33", 2147483647),
         ("instancenorm.unbounded", "s69", 33554400),
+        ("maxunpool.unbounded", "s33", 262143),
         ("mixedranges.unbounded", "s6", 2147483647),
         ("nearestexact.unbounded", "s69", 77672),
         ("padcircular.unbounded", "s33", 4006499),
