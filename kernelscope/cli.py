@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,6 +13,7 @@ import click
 from kernelscope import __version__
 from kernelscope.commands.options import DEBUG_FLAG, debug_option
 from kernelscope.commands.statuses import EXIT_STATUS, INTERRUPTED, OK, WRONG
+from kernelscope.commands.stopping import Stopped, stopped_by_signals
 from kernelscope.commands.writing import complain
 from kernelscope.errors import InternalError, KernelscopeError
 
@@ -47,13 +49,23 @@ class OneLineErrors(LazyCommands):
 
     def _status(self, given: list[str], prog_name: str | None, complete_var: str | None, extra: dict[str, Any]) -> int:
         try:
-            status = super().main(given, prog_name or "kernelscope", complete_var, standalone_mode=False, **extra)
+            with stopped_by_signals():
+                status = super().main(given, prog_name or "kernelscope", complete_var, standalone_mode=False, **extra)
         except click.ClickException as error:
             return _wrong(_usage_text(error))
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
+        except Stopped as stop:
+            complain(f"stopped by {stop.name}")
+            return stop.status
         except KernelscopeError as error:
             return _wrong(error.one_line())
+        except OSError as error:
+            if DEBUG_FLAG in given:
+                raise
+            return _wrong(_system_text(error))
+        except MemoryError:
+            return _wrong("memory ran out")
         except Exception as error:
             if DEBUG_FLAG in given:
                 raise
@@ -71,6 +83,13 @@ def _usage_text(error: click.ClickException) -> str:
     if isinstance(error, click.UsageError) and error.ctx is not None:
         text = f"{text.rstrip('.')}; see `{error.ctx.command_path} --help`"
     return text
+
+
+def _system_text(error: OSError) -> str:
+    """What the system refused, and of which file."""
+    what = error.strerror or f"{type(error).__name__}: {error}"
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return f"{where}{what}; if this machine should allow it, --debug shows where it was refused"
 
 
 def _defect_text(error: Exception) -> str:

@@ -60,8 +60,9 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _compiler_version(program: str) -> str:
-    first = _output([program, "--version"]).splitlines()
+def _compiler_version(words: tuple[str, ...]) -> str:
+    first = _output([*words, "--version"]).splitlines()
+    program = " ".join(words)
     return f"{program} ({first[0]})" if first else program
 
 

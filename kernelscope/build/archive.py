@@ -7,12 +7,12 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from kernelscope.build.atomic_file import atomic_file
+from kernelscope.build.atomic_file import NotWanted, atomic_file
 from kernelscope.build.zip_records import (
     ZipEntry,
     central_header,
@@ -48,29 +48,36 @@ def rewrite_archive(
     replaced: Mapping[str, Content],
     added: Mapping[str, Content] | None = None,
     progress: ByteProgress | None = None,
+    *,
+    opened: BinaryIO | None = None,
+    wanted: Callable[[str], bool] | None = None,
 ) -> None:
     """Write `target` as `source` with members replaced and others added at the end.
 
-    Members keep their order, names, times, attributes and compression; stored ones start as aligned as they did."""
+    Members keep their order, names, times, attributes and compression; stored ones start as aligned as they did. `opened`:
+    the source, where it is open already. `wanted` looks at the complete file, under another name, before it appears."""
     if os.path.exists(target) and os.path.samefile(source, target):
         raise KernelscopeError("the output is the input", where=target, try_this="write to another file")
-    with _opened(source) as (file, archive):
+    with _opened(source, opened) as (file, archive):
         names = {info.filename for info in archive.infolist()}
         for name in replaced.keys() - names:
             raise KernelscopeError(f"no member {name} to replace", where=source)
         for name in (added or {}).keys() & names:
             raise KernelscopeError(f"a member {name} is there already", where=source)
-        with atomic_file(target) as output:
-            _Writer(file, output, progress).write(archive, replaced, added or {})
+        with atomic_file(target) as draft:
+            _Writer(file, draft.file, progress).write(archive, replaced, added or {})
+            draft.file.flush()
+            if wanted is not None and not wanted(draft.path):
+                raise NotWanted
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
+def _opened(source: str, opened: BinaryIO | None) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
     try:
-        file = open(source, "rb")  # noqa: SIM115  closed below
+        file = open(source, "rb") if opened is None else opened  # noqa: SIM115  closed below
     except OSError as error:
         raise KernelscopeError(error.strerror or str(error), where=source) from None
-    with file:
+    with nullcontext() if file is opened else file:
         try:
             archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:

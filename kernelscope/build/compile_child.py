@@ -18,9 +18,12 @@ from typing import IO, Any
 from kernelscope.build.inductor_helpers import import_helpers, torch_version
 from kernelscope.build.resolution import check_names
 from kernelscope.build.restricted_module import RestrictionError, restricted_module
+from kernelscope.build.scratch import NO_ROOM
 
 Fields = Mapping[str, Any]
 _PR_SET_PDEATHSIG = 1
+_NO_ROOM_STATUS = 100  # and the number of the error: what a fork exits with when it can write nothing
+_PROBE = bytes(1 << 20)  # more than the files of a kernel take
 
 
 def main(folder: str, jobs: int, seconds: int) -> None:
@@ -68,8 +71,12 @@ def _batch(requests: list[Fields], folder: str, jobs: int, seconds: int, answers
             running[_forked(number, request, folder, seconds)] = number
         process, status = os.wait()
         done = running.pop(process, None)
-        if done is not None:
-            _say(answers, {"number": done, "failure": _failure(status, _result_path(folder, done), seconds)})
+        if done is None:
+            continue
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) > _NO_ROOM_STATUS:
+            _say(answers, {"no_room": os.strerror(os.WEXITSTATUS(status) - _NO_ROOM_STATUS)})
+            return
+        _say(answers, {"number": done, "failure": _failure(status, _result_path(folder, done), seconds)})
 
 
 def _failure(status: int, path: str, seconds: int) -> str | None:
@@ -95,13 +102,30 @@ def _forked(number: int, request: Fields, folder: str, seconds: int) -> int:
     try:
         _die_with_parent()
         signal.alarm(seconds)
+        result = _compiled(request)
+        if "reason" in result:
+            _probe(folder, number)
         path = _result_path(folder, number)
         with open(f"{path}.part", "w", encoding="utf-8") as file:
-            json.dump(_compiled(request), file)
+            json.dump(result, file)
         os.rename(f"{path}.part", path)
         code = 0
+    except OSError as error:
+        code = _NO_ROOM_STATUS + error.errno if error.errno in NO_ROOM else 1
     finally:
         os._exit(code)
+
+
+def _probe(folder: str, number: int) -> None:
+    """OSError when nothing can be written any more: what failed then may have failed because of it."""
+    path = os.path.join(folder, f"probe-{number}")
+    try:
+        with open(path, "wb") as file:
+            file.write(_PROBE)
+            os.fsync(file.fileno())
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
 
 
 def _compiled(request: Fields) -> dict[str, object]:

@@ -6,8 +6,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +16,8 @@ from pathlib import Path
 
 from kernelscope.artifact.cubin import CubinError
 from kernelscope.build.cubin_sections import section_sizes
+from kernelscope.build.programs import ToolCall, run_programs
+from kernelscope.build.scratch import Scratch
 from kernelscope.errors import KernelscopeError
 
 _USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
@@ -94,15 +94,18 @@ def look_at(cubins: Iterable[bytes], jobs: int) -> None:
         with suppress(KernelscopeError):
             _looked_at(cubin)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    pool = ThreadPoolExecutor(jobs)
+    try:
         list(pool.map(looked, dict.fromkeys(cubins)))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @lru_cache(maxsize=1024)
 def _looked_at(cubin: bytes) -> tuple[int, int, Counter[str]]:
     """Registers, bytes of stack, and how often each instruction occurs (under "" where nothing can be spilled)."""
-    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-        path = Path(folder, "kernel.cubin")
+    with Scratch() as folder:
+        path = folder / "kernel.cubin"
         path.write_bytes(cubin)
         usage = _USAGE.findall(run_cuda_tool("cuobjdump", "-res-usage", str(path)))
         if not usage:
@@ -129,8 +132,8 @@ def instruction_names(listing: str) -> list[str]:
 
 def disassembled(cubin: bytes) -> str:
     """The SASS of a cubin as `nvdisasm` prints it."""
-    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-        path = Path(folder, "kernel.cubin")
+    with Scratch() as folder:
+        path = folder / "kernel.cubin"
         path.write_bytes(cubin)
         return run_cuda_tool("nvdisasm", "-c", str(path))
 
@@ -173,14 +176,11 @@ def triton_tool(name: str) -> str:
     return found
 
 
-def run_cuda_tool(name: str, *arguments: str, folder: str | None = None) -> str:
+def run_cuda_tool(name: str, *arguments: str, folder: Path | None = None) -> str:
     """What a tool prints about a binary; KernelscopeError when it fails or is missing."""
     command = [triton_tool(name), *arguments]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
-    except OSError as error:
-        raise KernelscopeError(f"{name}: {error.strerror}") from None
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        raise KernelscopeError(f"{name} can't read the cubin: {lines[-1][:200] if lines else done.returncode}")
-    return done.stdout
+    (done,) = run_programs([ToolCall(command, folder, name)])
+    if done.status != 0:
+        lines = done.errors.strip().splitlines()
+        raise KernelscopeError(f"{name} can't read the cubin: {lines[-1][:200] if lines else done.status}")
+    return done.output

@@ -9,13 +9,13 @@ import os
 import re
 import shutil
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from kernelscope.build.cost import run_cuda_tool, triton_tool
+from kernelscope.build.scratch import Scratch
 from kernelscope.build.toolchain import run_tool
 from kernelscope.errors import KernelscopeError
 
@@ -45,12 +45,12 @@ def is_fat_binary(data: bytes) -> bool:
 
 def read_fat_binary(data: bytes) -> tuple[FatImage, ...]:
     """Its images. KernelscopeError where it can't be taken apart."""
-    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-        path = Path(folder, "kernel.fatbin")
+    with Scratch() as folder:
+        path = folder / "kernel.fatbin"
         path.write_bytes(data)
         for option in ("-xelf", "-xptx"):
             run_cuda_tool("cuobjdump", option, "all", path.name, folder=folder)
-        images = tuple(_images(sorted(Path(folder).iterdir())))
+        images = tuple(_images(sorted(folder.iterdir())))
     if not images:
         raise KernelscopeError("the fat binary has no images")
     return images
@@ -86,21 +86,21 @@ def write_fat_binary(old: Sequence[FatImage], cubin: bytes, ptx: str) -> bytes:
     KernelscopeError where `fatbinary` is missing or an assembler fails."""
     program = _fatbinary()
     own = own_cubin(old)
-    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-        source = Path(folder, "kernel.ptx")
+    with Scratch() as folder:
+        source = folder / "kernel.ptx"
         source.write_text(ptx, encoding="utf-8")
         command: list[str | Path] = [program, "--create=kernel.fatbin", "-64"]
         for image in old:
             path = source
             if image.kind is ImageKind.CUBIN:
-                path = Path(folder, f"kernel.sm_{image.architecture}.cubin")
+                path = folder / f"kernel.sm_{image.architecture}.cubin"
                 if image.data is own or image.data == own:
                     path.write_bytes(cubin)
                 else:
                     _assemble(source, image.architecture, path)
             command.append(f"--image3=kind={image.kind.value},sm={image.architecture},file={path.name}")
-        run_tool(command, Path(folder), "putting the fat binary together")
-        return Path(folder, "kernel.fatbin").read_bytes()
+        run_tool(command, folder, "putting the fat binary together")
+        return (folder / "kernel.fatbin").read_bytes()
 
 
 def _assemble(ptx: Path, architecture: str, target: Path) -> None:

@@ -6,17 +6,17 @@ import base64
 import dataclasses
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from kernelscope.build.compile_requests import CompiledKernel, CompileFailure, CompileRequest, CompileResult, DtypeValue
+from kernelscope.build.guard import Kind, hold, release
+from kernelscope.build.scratch import Scratch, no_room
 from kernelscope.errors import InternalError, KernelscopeError
 
 _START = (
@@ -35,7 +35,7 @@ class KernelCompiler:
     def __init__(self, jobs: int = 0, seconds: int = 300) -> None:
         self._jobs = jobs or os.cpu_count() or 1
         self._seconds = seconds
-        self._folder: str | None = None
+        self._scratch: Scratch | None = None
         self._process: subprocess.Popen[str] | None = None
         self._is_ready = False
         self._done: dict[str, CompileResult] = {}
@@ -59,10 +59,11 @@ class KernelCompiler:
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
                     stream.close()
+            release(Kind.GROUP, str(self._process.pid))
             self._process = None
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        if self._scratch is not None:
+            self._scratch.close()
+            self._scratch = None
 
     def compile(self, requests: Sequence[CompileRequest], progress: Progress | None = None) -> list[CompileResult]:
         """A result for each request, in their order. Equal requests are compiled once."""
@@ -77,13 +78,15 @@ class KernelCompiler:
         that lives as long as the compiler, before another thread uses it."""
         if self._process is not None:
             return
-        self._folder = tempfile.mkdtemp(prefix="kernelscope-")
-        settings = [self._folder, str(self._jobs), str(self._seconds), _import_path()]
+        self._scratch = Scratch()
+        folder = str(self._scratch.path)
+        settings = [folder, str(self._jobs), str(self._seconds), _import_path()]
         command = [sys.executable, "-I", "-c", _START, *settings]
         self._process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=_environment(self._folder), cwd=self._folder, start_new_session=True,
+            env=_environment(folder), cwd=folder, start_new_session=True,
         )  # fmt: skip
+        hold(Kind.GROUP, str(self._process.pid))
         self._is_ready = False
 
     def start(self) -> None:
@@ -110,6 +113,9 @@ class KernelCompiler:
             raise KernelscopeError("the compiling process ended", try_this="try again") from None
         for count in range(1, len(keys) + 1):
             message = self._answer()
+            if "no_room" in message:
+                self.close()
+                raise no_room(str(message["no_room"]))
             number = int(message["number"])
             self._done[keys[number]] = self._result(number, message["failure"])
             if progress is not None:
@@ -131,7 +137,8 @@ class KernelCompiler:
     def _result(self, number: int, failure: str | None) -> CompileResult:
         if failure is not None:
             return CompileFailure(failure)
-        path = Path(str(self._folder), f"result-{number}.json")
+        assert self._scratch is not None
+        path = self._scratch.path / f"result-{number}.json"
         fields = json.loads(path.read_text(encoding="utf-8"))
         path.unlink()
         if "reason" in fields:

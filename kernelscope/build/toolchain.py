@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
-import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelscope.build.programs import ToolCall, run_programs, why_it_failed
 from kernelscope.errors import KernelscopeError
 
 _INSTALL = "pip install 'kernelscope[build]'"
@@ -21,9 +22,10 @@ _CUDA_WHEELS = ("nvidia/cu13/include", "nvidia/cuda_runtime/include")
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Where things are. `cuda_includes` is empty where no CUDA headers were found."""
+    """Where things are. `compiler`: the words to run it (`ccache g++`); `cuda_includes` is empty where no CUDA headers
+    were found."""
 
-    compiler: str
+    compiler: tuple[str, ...]
     torch_folder: Path
     torch_version: str
     cuda_includes: tuple[Path, ...]
@@ -52,13 +54,26 @@ def find_toolchain(compiler: str = "g++") -> Toolchain:
     if spec is None or not spec.submodule_search_locations:
         raise KernelscopeError("torch is not installed, and a wrapper needs its headers", try_this=_INSTALL)
     folder = Path(next(iter(spec.submodule_search_locations)))
-    wanted = os.environ.get("CXX") or compiler
-    program = shutil.which(wanted) or shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
-    if program is None:
-        raise KernelscopeError(f"no C++ compiler ({wanted})", try_this="install g++ or set CXX")
     homes = list(_cuda_homes())
     driver = next((path for home in homes for stubs in _DRIVER_STUBS if (path := home / stubs).is_dir()), None)
-    return Toolchain(program, folder, _version(folder), _cuda_includes(homes, folder.parent), driver)
+    return Toolchain(_compiler(compiler), folder, _version(folder), _cuda_includes(homes, folder.parent), driver)
+
+
+def _compiler(wanted: str) -> tuple[str, ...]:
+    """The one that CXX names, and no other in its place; without CXX the wanted one, or whatever there is."""
+    if chosen := os.environ.get("CXX"):
+        try:
+            words = [chosen] if shutil.which(chosen) else shlex.split(chosen)
+        except ValueError:
+            words = []
+        program = shutil.which(words[0]) if words else None
+        if program is None:
+            raise KernelscopeError("not a program that can be run", where=f"CXX={chosen}", try_this="set CXX to a C++ compiler")
+        return (program, *words[1:])
+    found = next((path for name in (wanted, "g++", "c++", "clang++") if (path := shutil.which(name))), None)
+    if found is None:
+        raise KernelscopeError(f"no C++ compiler ({wanted}) is installed", try_this="install g++ or set CXX")
+    return (found,)
 
 
 def _version(folder: Path) -> str:
@@ -87,15 +102,25 @@ def _cuda_includes(homes: Sequence[Path], packages: Path) -> tuple[Path, ...]:
 
 def run_tool(command: Sequence[str | Path], folder: Path, what: str) -> None:
     """Runs a compiler or linker; KernelscopeError with its own message when it fails."""
+    run_tools([(command, what)], folder)
+
+
+def run_tools(commands: Sequence[tuple[Sequence[str | Path], str]], folder: Path, cure: str = "") -> None:
+    """Runs several side by side; each with what it does, in words. `cure`: what to do when one fails."""
     environment = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "HOME")}
-    try:
-        done = subprocess.run(  # noqa: S603  a list of words, made from known flags
-            [str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False,
-            env={**environment, "TMPDIR": str(folder)},
-        )  # fmt: skip
-    except OSError as error:
-        raise KernelscopeError(f"{what}: {error.strerror}", where=str(command[0])) from None
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line.lower() or "undefined" in line]
-        detail = "; ".join(line.strip() for line in (lines or done.stderr.splitlines())[:3])
-        raise KernelscopeError(f"{what} failed (status {done.returncode}): {detail[:1000]}", where=str(command[0]))
+    environment["TMPDIR"] = str(folder)
+    calls = [ToolCall(command, folder, what, environment) for command, what in commands]
+    for call, finished in zip(calls, run_programs(calls), strict=True):
+        if finished.status:
+            printed = finished.errors.splitlines()
+            lines = [line for line in printed if "error" in line.lower() or "undefined" in line]
+            detail = "; ".join(line.strip() for line in (lines or printed)[:3])
+            what = f"{call.what} {why_it_failed(finished)}: {detail[:1000] or 'it says nothing'}"
+            raise KernelscopeError(what, where=str(call.command[0]), try_this=cure)
+
+
+def made(path: Path, command: Sequence[str | Path], what: str) -> Path:
+    """The file that a tool was to write; KernelscopeError where it did not, though it did not fail either."""
+    if not path.is_file():
+        raise KernelscopeError(f"{what} gave no {path.name}", where=str(command[0]), try_this="is it a C++ compiler?")
+    return path

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +24,8 @@ from kernelscope.build.library_data import (
     copy_range,
     read_library,
 )
-from kernelscope.build.toolchain import Toolchain, find_toolchain, run_tool
+from kernelscope.build.scratch import Scratch
+from kernelscope.build.toolchain import Toolchain, find_toolchain, made, run_tool, run_tools
 from kernelscope.errors import KernelscopeError
 
 #: torch aligns the weights' symbol to this (ALIGN_BYTES in torch/_inductor/codecache.py).
@@ -36,6 +35,8 @@ _DRIVER = "libcuda.so.1"
 _MAPS_ITSELF = "-DUSE_MMAP_SELF"
 _CARRIED_OBJECT = re.compile(r".*(\.wrapper\.o|\.kernel\.o|\.weights\.o|^c[a-z2-7]{51}\.o|cubins_combined\.o)$")
 _INTERFACE = "// Definition of AOTI runtime interface functions"
+
+_CURE = "set CXX where this is not the compiler to use"
 
 Step = Callable[[str], None]
 
@@ -97,8 +98,8 @@ def rebuild_library(
         raise KernelscopeError(
             "no CUDA headers", try_this="set CUDA_HOME, or pip install nvidia-cuda-runtime (the version torch needs)"
         )
-    with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-        return _Build(sources, commands, toolchain, Path(folder), step or (lambda _: None)).run(output)
+    with Scratch() as folder:
+        return _Build(sources, commands, toolchain, folder, step or (lambda _: None)).run(output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,31 +170,39 @@ class _Build:
         if self._sources.kernel is not None and self._commands.compile_kernel is not None:
             jobs.append(("kernel", self._sources.kernel, self._commands.compile_kernel))
         self._step("compiling the wrapper")
-        with ThreadPoolExecutor(len(jobs)) as pool:
-            objects = list(pool.map(lambda job: self._compiled(*job), jobs))
+        objects = self._compiled(jobs)
         if self._old.weights is not None or self._old.kernels:
             objects.append(self._carried())
         self._step("linking")
         self._link(objects, output)
-        new = read_library(output)
+        try:
+            new = read_library(output)
+        except KernelscopeError as error:
+            what = f"what it linked is {error.what}"
+            raise KernelscopeError(what, where=" ".join(self._toolchain.compiler), try_this=_CURE) from None
         self._fill_weights(output, new)
         missing, extra = self._old.symbols - new.symbols, new.symbols - self._old.symbols
-        tools = (self._toolchain.compiler, self._toolchain.torch_version)
+        tools = (" ".join(self._toolchain.compiler), self._toolchain.torch_version)
         return RebuiltLibrary(output, tuple(sorted(missing)), tuple(sorted(extra)), *tools)
 
-    def _compiled(self, name: str, text: str, command: RecordedCommand) -> Path:
-        source, target = self._folder / f"{name}.cpp", self._folder / f"{name}.o"
-        source.write_text(text, encoding="utf-8")
-        flags = [*command.flags, *self._toolchain.include_flags, f"-ffile-prefix-map={self._folder}=."]
-        run_tool([self._toolchain.compiler, source, *flags, "-c", "-o", target], self._folder, f"compiling the {name}")
-        return target
+    def _compiled(self, jobs: list[tuple[str, str, RecordedCommand]]) -> list[Path]:
+        """The objects of sources that are compiled side by side."""
+        calls: list[tuple[list[str | Path], str]] = []
+        for name, text, command in jobs:
+            source = self._folder / f"{name}.cpp"
+            source.write_text(text, encoding="utf-8")
+            flags = [*command.flags, *self._toolchain.include_flags, f"-ffile-prefix-map={self._folder}=."]
+            words: list[str | Path] = [*self._toolchain.compiler, source, *flags, "-c", "-o", self._folder / f"{name}.o"]
+            calls.append((words, f"compiling the {name}"))
+        run_tools(calls, self._folder, _CURE)
+        return [made(self._folder / f"{job[0]}.o", *call) for job, call in zip(jobs, calls, strict=True)]
 
     def _carried(self) -> Path:
         """An object with room for the weights, filled after linking, and with the embedded cubins."""
         text = self._weights_text() + "".join(self._kernel_text(kernel.name) for kernel in self._old.kernels)
         source, target = self._folder / "carried.S", self._folder / "carried.o"
         source.write_text(f'{text}\t.section .note.GNU-stack,"",@progbits\n', encoding="utf-8")
-        run_tool([self._toolchain.compiler, "-c", source, "-o", target], self._folder, "assembling the weights")
+        run_tool([*self._toolchain.compiler, "-c", source, "-o", target], self._folder, "assembling the weights")
         return target
 
     def _weights_text(self) -> str:
@@ -227,9 +236,10 @@ class _Build:
         folders = [self._toolchain.torch_folder / "lib"]
         if "cuda" in self._commands.link.libraries:
             folders.append(self._toolchain.driver_folder or self._driver_stub())
-        command: list[str | Path] = [self._toolchain.compiler, *objects, *self._commands.link.flags]
+        command: list[str | Path] = [*self._toolchain.compiler, *objects, *self._commands.link.flags]
         command += ["-o", output, *libraries, *(f"-L{folder}" for folder in folders)]
         run_tool(command, self._folder, "linking the library")
+        made(output, command, "linking the library")
 
     def _library_flags(self, name: str) -> tuple[str, ...]:
         """The driver stays a dependency where it was one, though a stub defines nothing that is used."""
@@ -244,7 +254,7 @@ class _Build:
         source = folder / "cuda.c"
         source.write_text("int cuInit(unsigned flags) { return 0; }\n", encoding="ascii")
         name = f"-Wl,-soname,{_DRIVER}"
-        command: list[str | Path] = [self._toolchain.compiler, "-x", "c", "-shared", "-fPIC", name, source]
+        command: list[str | Path] = [*self._toolchain.compiler, "-x", "c", "-shared", "-fPIC", name, source]
         run_tool([*command, "-o", folder / "libcuda.so"], folder, "building a stub of the CUDA driver")
         return folder
 

@@ -8,8 +8,15 @@ import click
 
 from kernelscope.commands.options import debug_option, device_memory_option, report_format
 from kernelscope.commands.parameter_types import STRATEGIES, RangeType, SizeRange, once
-from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE
-from kernelscope.commands.writing import command_line, refuse_page_on_terminal, text_style, write
+from kernelscope.commands.statuses import EXIT_STATUS, OK, UNSAFE, WRONG
+from kernelscope.commands.writing import (
+    command_line,
+    complain,
+    refuse_overwriting,
+    refuse_page_on_terminal,
+    text_style,
+    write,
+)
 
 if TYPE_CHECKING:
     from kernelscope.patching.report import PatchReport
@@ -27,6 +34,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--only", multiple=True, metavar="KERNEL", help="Patch this kernel and leave the others.")
 @click.option("--dry-run", is_flag=True, help="Compile and report, and write nothing.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=0), default=0, metavar="N",
+    help="Kernels compiled at a time. [default: one a processor]",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Write nothing when something stays unsafe.")
 @click.option("--check", is_flag=True, help="Run old and new kernels in Triton's interpreter and compare them bit for bit.")
 @click.option("--trust-source", is_flag=True, help="Patch a kernel whose source does not give its binary, too.")
@@ -42,6 +53,7 @@ def command(
     path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
     trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
     report: str | None, check: bool, narrow: bool, ranges: tuple[SizeRange, ...],
+    jobs: int,
 ) -> int:  # fmt: skip
     """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
     from kernelscope.patching import Strategy
@@ -54,16 +66,19 @@ def command(
         raise click.UsageError("--check compares what is written: leave out --dry-run")
     if output is None and not dry_run:
         raise click.UsageError("nowhere to write: give -o OUT.pt2, or --dry-run")
-    if output is not None and not dry_run:
-        check_writable(output)
+    if output == "-":
+        raise click.UsageError("a package is not written to stdout: give -o the name of a file")
+    if narrow and strategy != "auto":
+        raise click.UsageError("--narrow is a strategy of its own: leave out --strategy")
     refuse_page_on_terminal(form, report)
     if report not in (None, "-"):
         check_writable(str(report))
+        refuse_overwriting(str(report), path, None if dry_run else output)
     with AuditProgress() as progress:
         result = patch_package(
             path, output, strategy=Strategy(strategy), only=only, dry_run=dry_run, trust_source=trust_source,
             strict=strict, narrow=narrow, ranges={name: (low, high) for name, low, high in ranges},
-            device_memory=device_memory, patch_folders=folders,
+            device_memory=device_memory, patch_folders=folders, jobs=jobs,
             progress=lambda what, done, total: progress(done, total, what),
         )  # fmt: skip
         checks: tuple[Equivalence, ...] = ()
@@ -72,6 +87,9 @@ def command(
 
             checks = check_equivalence(path, result.output, lambda what, done, total: progress(done, total, what))
     write(_text(result, checks, form, report), report)
+    if result.tool_failure and result.output is None and not result.ok:
+        complain(f"{output or path}: not written: {result.tool_failure}" if output and not dry_run else result.tool_failure)
+        return WRONG
     different = any(one.state.name == "DIFFERENT" for one in checks)
     return OK if result.ok and not different else UNSAFE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,27 @@ def text_style(output: str | None) -> TextStyle:
     """The style of the terminal when the report goes there, else plain."""
     from kernelscope.report.console import TextStyle
 
-    return TextStyle.of(sys.stdout) if output in (None, "-") else TextStyle()
+    return TextStyle.of(sys.stdout) if output in (None, "-") and sys.stdout is not None else TextStyle()
 
 
 def refuse_page_on_terminal(form: str, output: str | None) -> None:
     """A page of HTML is of no use on a terminal."""
     if form == "html" and output in (None, "-") and sys.stdout.isatty():
         raise click.UsageError("--format html is a page for a browser: name a file for it, or redirect stdout")
+
+
+def refuse_overwriting(report: str, *others: str | None) -> None:
+    """A report must not take the place of what it is about."""
+    for other in others:
+        if other is not None and (os.path.realpath(report) == os.path.realpath(other) or _is_same_file(report, other)):
+            raise click.UsageError(f"the report would overwrite {other}: give it a file of its own")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False  # one of them does not exist
 
 
 def write(text: str, output: str | None) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from kernelscope.artifact.contents import Model
 from kernelscope.build.library_data import read_library
+from kernelscope.build.scratch import Scratch
 from kernelscope.build.shipped import Embedded
 from kernelscope.build.wrapper_compiler import kernel_name
 from kernelscope.patching.members import PackageMembers
@@ -32,8 +31,8 @@ class EmbeddedBinaries:
         library = self._members.of(model).library
         if library is None:
             return {}
-        with tempfile.TemporaryDirectory(prefix="kernelscope-") as folder:
-            path = Path(folder, "model.so")
+        with Scratch() as folder:
+            path = folder / "model.so"
             self._members.extract(library, path)
             found: dict[str, bytes] = {}
             with path.open("rb") as file:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from kernelscope.artifact.contents import Artifact, ArtifactKind
 from kernelscope.audit.results import AuditResult, UnsafeFinding, Verdict
 from kernelscope.audit.run import DEFAULT_DEVICE_MEMORY, ModelFacts, audit, read_model
 from kernelscope.build import KernelCompiler
+from kernelscope.build.atomic_file import check_target
+from kernelscope.build.scratch import Scratch
 from kernelscope.errors import KernelscopeError
 from kernelscope.patching.embedded import EmbeddedBinaries
 from kernelscope.patching.kernels import KernelOutcome, KernelPatcher, Progress
@@ -62,10 +63,13 @@ def patch(
         raise KernelscopeError("no output", try_this="give -o OUT.pt2, or --dry-run")
     if output is not None and not dry_run and _is_same_file(path, output):
         raise KernelscopeError("is the input, which stays as it is", where=output, try_this="give -o another file")
+    if output is not None and not dry_run:
+        check_target(output)
     strategy = Strategy.NARROW if narrow else strategy
     run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory, dict(ranges or {}))
     folders = [os.fspath(folder) for folder in patch_folders]
-    return run.run(folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
+    with run.members:
+        return run.run(folders, trust_source, strict, any_torch, jobs, progress or (lambda *_: None))
 
 
 def _is_same_file(path: str, output: str) -> bool:
@@ -107,53 +111,47 @@ class _Run:
         targets = targets_of(self.artifact, facts, before, self.only, overwide=self.strategy is Strategy.NARROW)
         if not targets:
             return self._report((), {}, before, None, self._nothing(before, facts), None)
-        digest = DigestAhead(Path(self.path))
+        digest = DigestAhead(self.members.file)
         patches = load_patches(folders)
-        with KernelCompiler(jobs) as compiler:
+        with KernelCompiler(jobs) as compiler, Scratch() as folder:
             embedded = EmbeddedBinaries(self.members)
             patcher = KernelPatcher(
                 compiler, patches, self.strategy, self.device_memory, trust_source, progress, embedded
             )
             outcomes = patcher.run(targets)
-            writing = Writing(self.members, patches, any_torch, self.strategy, progress)
+            writing = Writing(self.members, patches, any_torch, self.strategy, progress, folder)
             plan = writing.plan(self.artifact, targets, outcomes)
             versions = (compiler.triton_version, compiler.torch_version)
-        left = [o for o in plan.outcomes if not isinstance(o.result, Patched) and not _is_about_grids(o.result)]
-        if not plan.replaced or self.output is None or (strict and left):
-            plan.folder.cleanup()
-            summary = _summary(plan.outcomes, None, self._aim)
-            return self._report(
-                [o.result for o in plan.outcomes], plan.wrappers, before, None, summary, None, versions
-            )  # fmt: skip
-        after = self._written(plan, before, versions, strict, digest.result(), progress)
-        summary = _summary(plan.outcomes, self.output, self._aim)
+            compiler.close()
+            left = [o for o in plan.outcomes if not isinstance(o.result, Patched) and not _is_about_grids(o.result)]
+            after: AuditResult | None = None
+            written: str | None = None
+            if plan.replaced and self.output is not None and not (strict and left):
+                after = self._written(plan, before, versions, strict, digest.result(), progress)
+                written = None if strict and _unsafe(after) else self.output
         return self._report(
-            [o.result for o in plan.outcomes], plan.wrappers, before, after, summary, self.output, versions
+            [o.result for o in plan.outcomes], plan.wrappers, before, after,
+            _summary(plan.outcomes, written, self._aim), written, versions, plan.tool_failure,
         )  # fmt: skip
 
     def _written(
         self, plan: Plan, before: AuditResult, versions: tuple[str, str], strict: bool, digest: str, progress: Progress
     ) -> AuditResult:
-        """The audit of what was written. With `strict` it is audited under another name beside the output first, so that an
-        older output stays when something is unsafe."""
-        assert self.output is not None
-        output = Path(self.output)
-        with (
-            tempfile.TemporaryDirectory(prefix=".kernelscope-", dir=output.parent)
-            if strict
-            else nullcontext() as folder
-        ):
-            written = Path(folder, output.name) if folder is not None else output
-            write_package(self.members, str(written), plan, before, versions, self.strategy, self.ranges, digest)
+        """The audit of what was written, made before it appears: with `strict` it does not when something is unsafe."""
+        output = self.output
+        assert output is not None
+        audits: list[AuditResult] = []
+
+        def wanted(path: str) -> bool:
+            self.members.check_unchanged()
             progress("auditing the result", 0, 1)
-            after = self._audited(str(written))
-            if folder is not None:
-                after = replace(after, artifacts=tuple(replace(a, path=str(output)) for a in after.artifacts))
-                if _unsafe(after):
-                    self.output = None
-                else:
-                    os.replace(written, output)
-        return after
+            found = self._audited(path)
+            audits.append(replace(found, artifacts=tuple(replace(a, path=output) for a in found.artifacts)))
+            return not (strict and _unsafe(found))
+
+        progress("writing", 0, 1)
+        write_package(self.members, output, plan, before, versions, self.strategy, self.ranges, digest, wanted)
+        return audits[0]
 
     def _audited(self, path: str) -> AuditResult:
         return audit([path], device_memory=self.device_memory, ranges=self.ranges)
@@ -186,11 +184,11 @@ class _Run:
     def _report(
         self, kernels: Sequence[KernelPatchResult], wrappers: Mapping[str, WrapperChange], before: AuditResult,
         after: AuditResult | None, summary: str, output: str | None, versions: tuple[str, str] = ("", ""),
+        tool_failure: str = "",
     ) -> PatchReport:  # fmt: skip
-        would_be = all(isinstance(k, Patched) or _is_about_grids(k) for k in kernels)
-        ok = would_be if after is None and kernels else not _unsafe(after if after is not None else before)
+        ok = not _unsafe(after) if after is not None else not _left_unsafe(before, kernels)
         return PatchReport(
-            self.path, output, summary, ok, tuple(kernels), dict(wrappers), before, after, versions[0], versions[1]
+            self.path, output, summary, ok, tuple(kernels), dict(wrappers), before, after, *versions, tool_failure
         )
 
 
@@ -202,6 +200,17 @@ def _unsafe(result: AuditResult) -> list[UnsafeFinding]:
     """What is unsafe and not a grid that CUDA itself can't launch."""
     kernels = [k for a in result.artifacts for m in a.models for k in m.kernels]
     return [f for k in kernels for f in k.findings if isinstance(f, UnsafeFinding) and f.code not in GRID_CODES]
+
+
+def _left_unsafe(before: AuditResult, kernels: Sequence[KernelPatchResult]) -> bool:
+    """Whether something unsafe is left that is not patched, `--only` or not."""
+    patched = Counter(kernel.kernel for kernel in kernels if isinstance(kernel, Patched))
+    unsafe = Counter(
+        kernel.name
+        for artifact in before.artifacts for model in artifact.models for kernel in model.kernels
+        if any(isinstance(f, UnsafeFinding) and f.code not in GRID_CODES for f in kernel.findings)
+    )  # fmt: skip
+    return bool(unsafe - patched)
 
 
 def _summary(outcomes: Sequence[KernelOutcome], written: str | None, aim: str) -> str:

@@ -90,7 +90,8 @@ class WrapperChange(Enum):
 class PatchReport:
     """`verdict_before` and `verdict_after` are those of the whole package; `after` None: nothing was written.
 
-    `summary` is one sentence. `ok`: nothing unsafe is left but what CUDA itself cannot launch."""
+    `summary` is one sentence. `ok`: nothing unsafe is left but what CUDA itself cannot launch (without `after`: would be
+    left). `tool_failure`: what kept a library from being built, where that is the machine's fault and not the package's."""
 
     source: str
     output: str | None
@@ -102,6 +103,7 @@ class PatchReport:
     after: AuditResult | None
     triton_version: str
     torch_version: str
+    tool_failure: str = ""
 
     @property
     def verdict_before(self) -> Verdict:

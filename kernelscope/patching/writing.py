@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -34,27 +33,29 @@ from kernelscope.rewrite.rewriting import Strategy
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to write. `folder` holds rebuilt libraries until the package is written."""
+    """What to write. `tool_failure`: what kept a library from being built that is not the package's doing."""
 
     outcomes: tuple[KernelOutcome, ...]
     replaced: Mapping[str, Content]
     wrappers: Mapping[str, WrapperChange]
-    folder: tempfile.TemporaryDirectory[str]
+    tool_failure: str
 
 
 class Writing:
-    """Plans the members of each model, rebuilding its library where the wrapper's code changes."""
+    """Plans the members of each model, rebuilding its library in `folder` where the wrapper's code changes."""
 
     def __init__(
-        self, members: PackageMembers, patches: Patches, any_torch: bool, strategy: Strategy, progress: Progress
-    ) -> None:
+        self, members: PackageMembers, patches: Patches, any_torch: bool, strategy: Strategy, progress: Progress,
+        folder: Path,
+    ) -> None:  # fmt: skip
         self._members = members
         self._patches = patches
         self._any_torch = any_torch
         self._strategy = strategy
         self._progress = progress
         self._replaced: dict[str, Content] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="kernelscope-")
+        self._folder = folder
+        self._tool_failure = ""
 
     def plan(self, artifact: Artifact, targets: Sequence[Target], outcomes: Sequence[KernelOutcome]) -> Plan:
         """The plan; a kernel whose launcher can't be rebuilt gets a candidate that leaves it alone, or fails."""
@@ -68,7 +69,7 @@ class Writing:
             for number, outcome in zip(own, part.settle([final[n] for n in own]), strict=True):
                 final[number] = outcome
             wrappers[model.name] = part.change
-        return Plan(tuple(final), dict(self._replaced), wrappers, self._folder)
+        return Plan(tuple(final), dict(self._replaced), wrappers, self._tool_failure)
 
     # -- used by the parts ------------------------------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ class Writing:
         """The new library with `cubins` in place of those embedded in the old one, or why there is none."""
         if parts.library is None:
             return "the package has no library beside the wrapper"
-        old, new = (Path(self._folder.name, f"{kind}-{index}.so") for kind in ("old", "new"))
+        old, new = (self._folder / f"{kind}-{index}.so" for kind in ("old", "new"))
         self._members.extract(parts.library, old)
         kernel = self._members.text(parts.kernel_source) if parts.kernel_source is not None else None
         try:
@@ -96,6 +97,7 @@ class Writing:
                 step=lambda text: self._progress(text, 0, 1),
             )  # fmt: skip
         except KernelscopeError as error:
+            self._tool_failure = self._tool_failure or error.one_line()
             return error.one_line()
         match result:
             case RebuiltLibrary(missing=()):
@@ -198,15 +200,15 @@ def _failed(outcome: KernelOutcome, reason: str) -> KernelOutcome:
 
 def write_package(
     members: PackageMembers, output: str, plan: Plan, before: AuditResult, versions: tuple[str, str], strategy: Strategy,
-    ranges: Mapping[str, tuple[int | None, int | None]], input_digest: str,
+    ranges: Mapping[str, tuple[int | None, int | None]], input_digest: str, wanted: Callable[[str], bool],
 ) -> None:  # fmt: skip
-    """Writes the patched package with its record; the file appears only when it is complete."""
+    """Writes the patched package with its record; the file appears only when it is complete and `wanted`, which is told
+    where it can be read until then."""
     record = json.dumps(_record(plan, before, versions, strategy, ranges, input_digest), indent=1).encode() + b"\n"
     replaced = dict(plan.replaced)
     added: dict[str, Content] = {}
     (replaced if members.is_patched else added)[members.record] = Content(record)
-    with plan.folder:
-        rewrite_archive(members.path, output, replaced, added)
+    rewrite_archive(members.path, output, replaced, added, opened=members.file, wanted=wanted)
 
 
 def _record(

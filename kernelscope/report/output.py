@@ -13,12 +13,17 @@ from kernelscope.errors import KernelscopeError
 
 def write_stdout(text: str) -> None:
     """Write to stdout; a reader that has gone away is no error."""
+    if sys.stdout is None:
+        raise KernelscopeError("is closed", where="stdout", try_this="redirect it, or name a file for the report")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # The interpreter flushes stdout once more when it ends, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            reason = error.strerror or "unknown error"
+            raise KernelscopeError(f"cannot be written: {reason}", where="stdout") from None
 
 
 def check_writable(path: str) -> None:

@@ -18,7 +18,7 @@ class AuditProgress:
     """Called with (done, total, name); shows nothing within the first two seconds or when stderr is no terminal."""
 
     def __init__(self) -> None:
-        self._watched = sys.stderr.isatty()
+        self._watched = sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
