@@ -21,7 +21,8 @@ OVERWIDE_CODE = "KS501"
 @dataclass(frozen=True, slots=True)
 class Target:
     """A kernel that is not proved. `needs_text`: something but its grid is unproved; `truncates`: a grid loses its high
-    bits without an error. `index` is the model's place in the artifact."""
+    bits without an error where it first passes a limit, `limited`: it passes one. `index` is the model's place in the
+    artifact."""
 
     index: int
     model: Model
@@ -31,6 +32,7 @@ class Target:
     result: KernelResult
     needs_text: bool
     truncates: bool
+    limited: bool
 
     @property
     def launcher(self) -> str:
@@ -82,4 +84,4 @@ def _target(
     grids = [f for f in result.findings if isinstance(f, UnsafeFinding) and f.code in GRID_CODES]
     others = [f for f in result.findings if f.code not in _HOST_CODES and not f.code.startswith("KS4")]
     truncates = any(f.consequence is not Consequence.FAILED_LAUNCH for f in grids)
-    return Target(index, model, wrapper, kernel, launches, result, bool(others), truncates)
+    return Target(index, model, wrapper, kernel, launches, result, bool(others), truncates, bool(grids))

@@ -130,6 +130,8 @@ class _ModelPart:
             for o in settled if o.candidates and o.shipped is not None and o.shipped.member is None
         }  # fmt: skip
         if embedded or changes_code(edits):
+            settled = [_with_grid_tests(outcome) for outcome in settled]
+            edits = self._edits(settled)
             text = edited_wrapper(self._text, list(edits.values()))
             built = self._writing.rebuilt(self._parts, text, self._index, embedded)
             if isinstance(built, Path):
@@ -188,6 +190,12 @@ class _ModelPart:
         if library is not None and self._parts.library is not None:
             self._writing.replace(self._parts.library, library)
             self.change = WrapperChange.REBUILT
+
+
+def _with_grid_tests(outcome: KernelOutcome) -> KernelOutcome:
+    """Tests of a grid that fails loudly at first and silently from 2**32 on: no reason to build a library, but welcome in one
+    that is built anyway."""
+    return replace(outcome, target=replace(outcome.target, truncates=outcome.target.limited))
 
 
 def _failed(outcome: KernelOutcome, reason: str) -> KernelOutcome:

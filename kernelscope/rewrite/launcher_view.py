@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelscope.cpp_wrapper.embedded_kernel import embedded_kernel, without_comment
@@ -10,6 +11,8 @@ from kernelscope.cpp_wrapper.syntax import FunctionSlice, Node, ParsedFunction, 
 from kernelscope.errors import KernelscopeError
 from kernelscope.rewrite.edits import Edit, Replacement, insertion
 from kernelscope.triton_source.index_program import Span
+
+_WIDE = ("int64_t", "uint64_t", "long", "long long", "size_t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class PassedScalar:
 
 @dataclass(frozen=True, slots=True)
 class GridDimension:
-    """`uint32_t grid_0 = …;`"""
+    """`uint32_t grid_0 = …;`, or a variable that a dimension is computed from (`uint32_t y_grid_raw_ = …;`)."""
 
     name: str
     type: str
@@ -37,7 +40,8 @@ class GridDimension:
 
 @dataclass(frozen=True, slots=True)
 class LauncherView:
-    """One launcher. `widened`: the kernel's parameters that became 64 bits wide. Spans are positions in the file."""
+    """One launcher. `grid`: the dimensions, and in their order the variables that these are computed from. `widened`: the
+    kernel's parameters that became 64 bits wide. Spans are positions in the file."""
 
     name: str
     file: str
@@ -48,6 +52,12 @@ class LauncherView:
 
     def retyped(self, scalar: PassedScalar, type_: str) -> Edit:
         return Edit((Replacement(scalar.type_span, type_),), scalar.span)
+
+    def in_64_bits(self, dimension: GridDimension) -> str:
+        """Its value with the narrow variables of the grid in it cast, so that it does not wrap as they would."""
+        names = [other.name for other in self.grid if other.type not in _WIDE]
+        pattern = rf"\b(?:{'|'.join(map(re.escape, names))})\b"
+        return re.sub(pattern, lambda found: f"int64_t({found[0]})", dimension.value) if names else dimension.value
 
     def inserted_after(self, dimension: GridDimension, statement: str) -> Edit:
         place = dimension.span
@@ -62,28 +72,40 @@ def launcher_view(function: FunctionSlice, widened: frozenset[str]) -> LauncherV
     if parsed is None:
         raise KernelscopeError("the launcher can't be parsed", where=f"{function.file}: line {function.first_line}")
     scalars: list[PassedScalar] = []
-    grid: list[GridDimension] = []
+    variables: list[GridDimension] = []
     for declaration in nodes_of_type(parsed.body, "declaration"):
         for declarator in declaration.children_by_field_name("declarator"):
             if declarator.type == "init_declarator":
-                _declared(parsed, declaration, declarator, scalars, grid)
+                _declared(parsed, declaration, declarator, scalars, variables)
     parameters = dict(_parameters(parsed))
     return LauncherView(
-        function.name.removeprefix("call_"), function.file, tuple(scalars), tuple(grid), parameters, widened
+        function.name.removeprefix("call_"), function.file, tuple(scalars), _grid(variables), parameters, widened
     )
 
 
+def _grid(variables: Sequence[GridDimension]) -> tuple[GridDimension, ...]:
+    """The dimensions and what they are computed from, in the order of the file."""
+    kept: list[GridDimension] = []
+    read: set[str] = set()
+    for variable in reversed(variables):
+        if variable.name.startswith("grid_") or variable.name in read:
+            kept.append(variable)
+            read.update(re.findall(r"\w+", variable.value))
+    return tuple(reversed(kept))
+
+
 def _declared(
-    parsed: ParsedFunction, declaration: Node, declarator: Node, scalars: list[PassedScalar], grid: list[GridDimension]
-) -> None:
+    parsed: ParsedFunction, declaration: Node, declarator: Node, scalars: list[PassedScalar],
+    variables: list[GridDimension],
+) -> None:  # fmt: skip
     name, value = parsed.text(field(declarator, "declarator")), field(declarator, "value")
     kind = field(declaration, "type")
     if name.startswith("var_"):
         scalars.append(
             PassedScalar(parsed.text(kind), name, parsed.text(value), _span(parsed, kind), _span(parsed, declaration))
         )
-    elif name.startswith("grid_"):
-        grid.append(
+    else:
+        variables.append(
             GridDimension(
                 name,
                 parsed.text(kind),
