@@ -61,10 +61,10 @@ def patch(
     path, output = os.fspath(path), None if output is None else os.fspath(output)
     if output is None and not dry_run:
         raise KernelscopeError("no output", try_this="give -o OUT.pt2, or --dry-run")
-    if output is not None and not dry_run and _is_same_file(path, output):
+    if output is not None and _is_same_file(path, output):
         raise KernelscopeError("is the input, which stays as it is", where=output, try_this="give -o another file")
-    if output is not None and not dry_run:
-        check_target(output)
+    if output is not None:
+        check_target(output)  # in a dry run, too, which is to tell whether the real one can work
     strategy = Strategy.NARROW if narrow else strategy
     run = _Run(path, None if dry_run else output, strategy, frozenset(only), device_memory, dict(ranges or {}))
     folders = [os.fspath(folder) for folder in patch_folders]
@@ -108,6 +108,7 @@ class _Run:
         before = self._audited(self.path)
         facts = [read_model(model, None) for model in self.artifact.models]
         self._refuse_unknown_names(facts)
+        self._refuse_unknown_sizes(before)
         targets = targets_of(self.artifact, facts, before, self.only, overwide=self.strategy is Strategy.NARROW)
         if not targets:
             return self._report((), {}, before, None, self._nothing(before, facts), None)
@@ -163,15 +164,26 @@ class _Run:
             there = ", ".join(sorted(known)) or "none"
             raise KernelscopeError(f"no kernel is called {name}", where=self.path, try_this=f"there are {there}")
 
+    def _refuse_unknown_sizes(self, before: AuditResult) -> None:
+        symbols = [symbol for artifact in before.artifacts for model in artifact.models for symbol in model.symbols]
+        known = {symbol.name for symbol in symbols} | {symbol.source for symbol in symbols}
+        for name in sorted(self.ranges.keys() - known):
+            there = ", ".join(sorted({f"{symbol.name} ({symbol.source})" for symbol in symbols})) or "none"
+            raise KernelscopeError(f"no size is called {name}", where=self.path, try_this=f"the sizes are {there}")
+
     @property
     def _aim(self) -> str:
-        return "kernels with wider indices than they need narrowed" if self.strategy is Strategy.NARROW else _WIDENED
+        if self.strategy is Strategy.NARROW:
+            return "kernels with wider indices than they need narrowed"
+        return f"named {_WIDENED}" if self.only else _WIDENED
 
     def _nothing(self, before: AuditResult, facts: Sequence[ModelFacts]) -> str:
         if self.strategy is Strategy.NARROW:
             return "no kernel that is safe has wider indices than it needs"
+        if self.only and before.verdict is not Verdict.SAFE:
+            return "nothing to patch: the named kernels are safe, and what is not safe is something else"
         kernels = sum(len(m.kernels) for a in before.artifacts for m in a.models)
-        if before.verdict is not Verdict.SAFE and not self.only:
+        if before.verdict is not Verdict.SAFE:
             return "nothing to patch: what is not safe is not a kernel's"
         if not kernels:
             devices = {m.device for a in before.artifacts for m in a.models}

@@ -89,9 +89,11 @@ def load_patches(folders: Sequence[str] = ()) -> Patches:
     for folder in (shipped_folder(), *map(Path, folders)):
         if not folder.is_dir():
             raise KernelscopeError("no folder of patches", where=str(folder), try_this="give a folder of .py files")
-        for path in sorted(folder.glob("*.py")):
-            if not path.name.startswith("_"):
-                found[path.stem] = load_patch(path)
+        files = [path for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")]
+        if not files:
+            raise KernelscopeError("no patch in this folder", where=str(folder), try_this="give a folder of .py files")
+        for path in files:
+            found[path.stem] = load_patch(path)
     kernel = tuple(p for p in found.values() if isinstance(p, KernelPatch))
     return Patches(kernel, tuple(p for p in found.values() if isinstance(p, LauncherPatch)))
 

@@ -14,6 +14,7 @@ import pytest
 from kernelscope.build import Content, rewrite_archive
 from kernelscope.errors import KernelscopeError
 from tests.build.packages import FIXTURES, fixture
+from tests.build.test_guard import comes_true
 
 
 def only_cubin(path: Path) -> str:
@@ -153,3 +154,70 @@ def test_large_weights_are_copied_without_being_held(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=FIXTURES.parent)
     assert int(done.stdout) < 100_000
     assert target.stat().st_size == source.stat().st_size
+
+
+KILLED_AT = """
+import os, signal, sys
+from kernelscope.build import Content, rewrite_archive
+real, seen = os.{call}, []
+def killed(*arguments, **keywords):
+    seen.append(arguments)
+    {before}
+    result = real(*arguments, **keywords)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.{call} = killed
+rewrite_archive(sys.argv[1], sys.argv[2], {{}})
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs Linux")
+@pytest.mark.parametrize(
+    ("call", "before", "is_new"),
+    [
+        ("fsync", "", False),  # all is written
+        ("link", "", False),  # it has its temporary name
+        ("replace", "os.kill(os.getpid(), signal.SIGKILL)", False),  # right before the rename
+        ("replace", "", True),  # right after it
+    ],
+)
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_killed_around_the_rename_the_old_or_the_new_file_is_there_and_no_other(
+    call: str, before: str, is_new: bool, unnamed: bool, tmp_path: Path
+) -> None:
+    if call == "link" and not unnamed:
+        pytest.skip("a file with a name needs no link")
+    source, target = fixture("cat.small"), tmp_path / "out.pt2"
+    target.write_text("old")
+    code = KILLED_AT.format(call=call, before=before or "pass")
+    if not unnamed:
+        code = code.replace("import os,", "import os; del os.O_TMPFILE\nimport os,", 1)
+    done = subprocess.run([sys.executable, "-c", code, str(source), str(target)], check=False, cwd=FIXTURES.parent)
+    assert done.returncode == -signal.SIGKILL
+    assert comes_true(lambda: [path.name for path in tmp_path.iterdir()] == ["out.pt2"])
+    assert target.read_bytes() == (source.read_bytes() if is_new else b"old")
+
+
+def test_a_link_is_followed_and_the_file_keeps_its_mode(tmp_path: Path) -> None:
+    real, link, dangling = tmp_path / "real.pt2", tmp_path / "link.pt2", tmp_path / "dangling.pt2"
+    real.write_text("old")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    dangling.symlink_to(tmp_path / "new.pt2")
+    for target in (link, dangling):
+        rewrite_archive(str(fixture("cat.small")), str(target), {})
+        assert target.is_symlink() and target.read_bytes() == fixture("cat.small").read_bytes()
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_complete_file_that_is_not_wanted_does_not_appear(tmp_path: Path) -> None:
+    target = tmp_path / "out.pt2"
+    target.write_text("old")
+    seen: list[bytes] = []
+
+    def wanted(path: str) -> bool:
+        seen.append(Path(path).read_bytes())
+        return False
+
+    rewrite_archive(str(fixture("cat.small")), str(target), {}, wanted=wanted)
+    assert seen == [fixture("cat.small").read_bytes()]
+    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]

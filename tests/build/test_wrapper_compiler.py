@@ -102,6 +102,48 @@ def test_a_compiler_error_is_told_in_one_line(tmp_path: Path) -> None:
     assert "one" in caught.value.one_line() and "\n" not in caught.value.one_line()
 
 
+#: Programs that are no compiler, as CXX may name them, and what is said of them.
+NO_COMPILERS = {
+    "exit 1": "compiling the wrapper failed \\(status 1\\): it says nothing",
+    "exit 0": "compiling the wrapper gave no wrapper.o",
+    "kill -SEGV $$": "compiling the wrapper crashed \\(SIGSEGV\\)",
+    "printf '\\377\\376\\n' >&2; exit 1": "compiling the wrapper failed",
+    'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo junk > "$2"; shift; done': "what it linked is not a readable",
+}
+
+
+@pytest.mark.parametrize("script", NO_COMPILERS)
+def test_a_program_that_is_no_compiler_is_one_line(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    old = build(tmp_path, wrapper(1), WEIGHTS, {})
+    program = tmp_path / "c++"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("CXX", str(program))
+    with pytest.raises(KernelscopeError, match=NO_COMPILERS[script]) as caught:
+        rebuild_library(WrapperSources(wrapper(2), None, old), tmp_path / "new.so", any_torch=True)
+    assert str(program) in caught.value.one_line()
+
+
+@pytest.mark.parametrize("value", ["/nonexistent", "ccache-of-nowhere g++", "'"])
+def test_a_compiler_that_is_not_there_is_not_replaced_by_another(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("CXX", value)
+    with pytest.raises(KernelscopeError, match="not a program") as caught:
+        rebuild_library(WrapperSources(wrapper(2), None, tmp_path / "old.so"), tmp_path / "new.so", any_torch=True)
+    assert caught.value.where == f"CXX={value}"
+
+
+def test_a_compiler_may_have_words_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = build(tmp_path, wrapper(1), WEIGHTS, {})
+    monkeypatch.setenv("CXX", "env g++")
+    assert ctypes.CDLL(str(rebuilt(WrapperSources(wrapper(2), None, old), tmp_path / "new.so").path)).version() == 2
+
+
 @pytest.mark.parametrize("name", ["torch211/layernorm.unbounded", "torch28/layernorm.unbounded"])
 def test_the_wrapper_of_another_torch_is_refused(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
