@@ -391,3 +391,15 @@ def test_functions_take_paths_as_pathlib_has_them_and_one_alone() -> None:
     assert alone.verdict is Verdict.SAFE
     assert alone == kernelscope.audit([package]) == kernelscope.audit(SAFE_PACKAGE)
     assert kernelscope.bounds(package, fixed={"s10": 64}) == kernelscope.bounds(SAFE_PACKAGE, fixed={"s10": 64})
+
+
+@pytest.mark.parametrize("command", ["audit", "bounds", "show", "doctor", "advise"])
+def test_no_report_takes_the_place_of_what_was_read(command: str, tmp_path: Path) -> None:
+    source, link = tmp_path / "in.pt2", tmp_path / "link.json"
+    source.write_bytes((ROOT / "fixtures" / "layernorm.small.pt2").read_bytes())
+    link.symlink_to(source)
+    before = source.read_bytes()
+    for target in (source, link):
+        result = CliRunner().invoke(cli.main, [command, str(source), "--format", "json", "-o", str(target)])
+        assert result.exit_code == 2 and "the report would overwrite" in result.stderr
+    assert source.read_bytes() == before

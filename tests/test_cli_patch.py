@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,20 @@ def gives(monkeypatch: pytest.MonkeyPatch, outcome: PatchReport | Exception) -> 
         (["patch", SAFE_PACKAGE, "--dry-run", "--patches", "/nonexistent"], "does not exist"),
         (["patch", SAFE_PACKAGE, "--dry-run", "--only", "nothing"], "no kernel is called nothing"),
         (["patch", str(PATCH_FILE), "--dry-run"], str(PATCH_FILE)),
+        (["patch", SAFE_PACKAGE, "-o", ""], "an empty name"),
+        (["patch", SAFE_PACKAGE, "-o", "-"], "not written to stdout"),
+        (["patch", SAFE_PACKAGE, "-o", "new.pt2/"], "not the name of a file"),
+        (["patch", SAFE_PACKAGE, "-o", f"{PATCH_FILE}/new.pt2"], "not a folder"),
+        (["patch", SAFE_PACKAGE, "-o", f"{'n' * 300}.pt2"], "File name too long"),
+        (["patch", SAFE_PACKAGE, "-o", "/dev/full"], "not a regular file"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "-o", "/nonexistent/x.pt2"], "the folder does not exist"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "-o", SAFE_PACKAGE], "is the input"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "--report", SAFE_PACKAGE], "the report would overwrite"),
+        (["patch", SAFE_PACKAGE, "-o", "x.pt2", "--report", "./x.pt2"], "the report would overwrite"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "--check"], "leave out --dry-run"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "--narrow", "--strategy", "minimal"], "leave out --strategy"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "--range", "s99=1:2"], "no size is called s99; the sizes are s10"),
+        (["patch", SAFE_PACKAGE, "--dry-run", "--jobs", "-1"], "-1 is not in the range"),
         (["test"], "Missing argument 'PATCH.py'"),
         (["test", "/nonexistent.py"], "does not exist"),
     ],
@@ -72,6 +88,32 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
     for output in (package, link):
         assert "is the input" in one_line(run("patch", str(package), "-o", str(output)))
     assert package.read_bytes() == Path(SAFE_PACKAGE).read_bytes()
+
+
+def test_a_link_that_leads_nowhere_and_a_pipe_are_refused(tmp_path: Path) -> None:
+    loop, lost, pipe = (tmp_path / name for name in ("loop.pt2", "lost.pt2", "pipe.pt2"))
+    loop.symlink_to(loop)
+    lost.symlink_to(tmp_path / "none" / "x.pt2")
+    os.mkfifo(pipe)
+    for target, words in ((loop, "symbolic links"), (lost, "the folder does not exist"), (pipe, "not a regular file")):
+        assert words in one_line(run("patch", SAFE_PACKAGE, "-o", str(target)))
+    assert loop.is_symlink() and lost.is_symlink() and pipe.is_fifo()
+
+
+def test_a_folder_without_patches_is_refused(tmp_path: Path) -> None:
+    assert "no patch in this folder" in one_line(run("patch", UNSAFE_PACKAGE, "--dry-run", "--patches", str(tmp_path)))
+
+
+@pytest.mark.parametrize(("written", "status"), [(False, 2), (True, 1)])
+def test_what_kept_a_library_from_being_built_is_told_on_stderr(
+    written: bool, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out.pt2")
+    made = replace(patch_reports.mixed(), tool_failure="g++: no", output=out if written else None)
+    gives(monkeypatch, made)
+    result = run("patch", "in.pt2", "-o", out)
+    assert (result.exit_code, result.stderr) == (status, "" if written else f"kernelscope: {out}: not written: g++: no\n")
+    assert "FAILED" in result.stdout
 
 
 def test_a_missing_torch_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -95,12 +137,12 @@ def test_options_reach_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     options = gives(monkeypatch, patch_reports.cured())
     run(
         "patch", "in.pt2", "--dry-run", "--only", "a", "--only", "b", "--strict", "--trust-source", "--patches",
-        str(tmp_path), "--device-memory", "none", "--strategy", "inductor",
+        str(tmp_path), "--device-memory", "none", "--strategy", "inductor", "--jobs", "3", "--any-torch",
     )  # fmt: skip
     assert options["only"] == ("a", "b") and options["patch_folders"] == (str(tmp_path),)
     assert options["dry_run"] and options["strict"] and options["trust_source"]
     assert options["device_memory"] is None and options["output"] is None
-    assert options["strategy"].value == "inductor"
+    assert options["strategy"].value == "inductor" and options["jobs"] == 3 and options["any_torch"]
 
 
 def test_json_goes_to_stdout(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,17 +49,19 @@ def _say(answers: IO[str], message: Fields) -> None:
 
 def _warm_up() -> dict[str, object]:
     """Imports what every kernel needs, so that forks start with it."""
+    name = "triton"
     try:
         import triton
         import triton.backends
         import triton.compiler
-    except ImportError as error:
-        return {"missing": "triton", "detail": str(error)}
-    try:
+
+        name = "torch"
         import_helpers()
-    except ImportError as error:
-        return {"missing": "torch", "detail": str(error)}
-    return {"triton": triton.__version__, "torch": torch_version()}
+        version = torch_version()
+    except Exception as error:  # noqa: BLE001  a damaged installation may raise anything
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name == name
+        return {"missing" if is_missing else "broken": name, "detail": _first_line(error)}
+    return {"triton": triton.__version__, "torch": version}
 
 
 def _batch(requests: list[Fields], folder: str, jobs: int, seconds: int, answers: IO[str]) -> None:

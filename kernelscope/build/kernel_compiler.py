@@ -97,7 +97,11 @@ class KernelCompiler:
         hello = self._answer()
         if "missing" in hello:
             self.close()
-            raise KernelscopeError(f"{hello['missing']} is not installed ({hello['detail']})", try_this=_INSTALL)
+            raise KernelscopeError(f"{hello['missing']} is not installed", try_this=_INSTALL)
+        if "broken" in hello:
+            self.close()
+            what = f"{hello['broken']} can't be imported here: {hello['detail']}"
+            raise KernelscopeError(what, try_this=f"install it again: {_INSTALL}")
         self.triton_version, self.torch_version = str(hello["triton"]), str(hello["torch"])
         self._is_ready = True
 

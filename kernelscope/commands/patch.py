@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Write nothing when something stays unsafe.")
 @click.option("--check", is_flag=True, help="Run old and new kernels in Triton's interpreter and compare them bit for bit.")
 @click.option("--trust-source", is_flag=True, help="Patch a kernel whose source does not give its binary, too.")
+@click.option("--any-torch", is_flag=True, help="Rebuild a wrapper that another torch made, with this one's headers.")
 @click.option(
     "--patches", "folders", type=click.Path(exists=True, file_okay=False), multiple=True, metavar="DIR",
     help="Patches of your own beside the shipped ones.",
@@ -53,7 +54,7 @@ def command(
     path: str, output: str | None, strategy: str, only: tuple[str, ...], dry_run: bool, strict: bool,
     trust_source: bool, folders: tuple[str, ...], device_memory: int | None, form: str,
     report: str | None, check: bool, narrow: bool, ranges: tuple[SizeRange, ...],
-    jobs: int,
+    jobs: int, any_torch: bool,
 ) -> int:  # fmt: skip
     """Rewrite the unsafe kernels of IN.pt2 to 64-bit arithmetic, rebuild what changed, and audit what was written."""
     from kernelscope.patching import Strategy
@@ -78,7 +79,7 @@ def command(
         result = patch_package(
             path, output, strategy=Strategy(strategy), only=only, dry_run=dry_run, trust_source=trust_source,
             strict=strict, narrow=narrow, ranges={name: (low, high) for name, low, high in ranges},
-            device_memory=device_memory, patch_folders=folders, jobs=jobs,
+            device_memory=device_memory, patch_folders=folders, jobs=jobs, any_torch=any_torch,
             progress=lambda what, done, total: progress(done, total, what),
         )  # fmt: skip
         checks: tuple[Equivalence, ...] = ()

@@ -44,6 +44,16 @@ def refuse_overwriting(report: str, *others: str | None) -> None:
             raise click.UsageError(f"the report would overwrite {other}: give it a file of its own")
 
 
+def _arguments() -> list[str]:
+    """The arguments of the command that runs, options left out: the files that it reads."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return []
+    values = [context.params.get(p.name or "") for p in context.command.params if isinstance(p, click.Argument)]
+    words = [word for value in values for word in (value if isinstance(value, tuple) else (value,))]
+    return [word for word in words if isinstance(word, str)]
+
+
 def _is_same_file(one: str, other: str) -> bool:
     try:
         return os.path.samefile(one, other)
@@ -52,10 +62,11 @@ def _is_same_file(one: str, other: str) -> bool:
 
 
 def write(text: str, output: str | None) -> None:
-    """Write a report to the file `output`, or to stdout for None and `-`."""
+    """Write a report to the file `output`, or to stdout for None and `-`; never over what the command was given to read."""
     from kernelscope.report.output import write_file, write_stdout
 
     if output is None or output == "-":
         write_stdout(text)
     else:
+        refuse_overwriting(output, *_arguments())
         write_file(output, text)

@@ -105,7 +105,7 @@ class Writing:
             case RebuiltLibrary(missing=missing):
                 return f"the rebuilt library lacks {missing[0]}"
             case OtherTorch(installed=installed, reason=reason):
-                return f"{reason} (installed is torch {installed})"
+                return f"{reason} (installed is torch {installed}; --any-torch builds it all the same)"
             case CannotRebuild(reason):
                 return reason
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernelscope.artifact.cubin import ptx_of
 from kernelscope.build import CompiledKernel, CompileFailure, CompileRequest, KernelCompiler, KernelConfig
+from kernelscope.errors import KernelscopeError
 from tests.build.test_restricted_module import HEAD
 
 pytestmark = pytest.mark.torch
@@ -80,3 +83,22 @@ def test_code_planted_in_a_kernel_module_does_not_run(compiler: KernelCompiler, 
     assert not trap.exists()
     assert isinstance(results[0], CompiledKernel) and isinstance(results[4], CompiledKernel)
     assert all(isinstance(results[n], CompileFailure) and results[n].refused for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("package", "text", "words"),
+    [
+        ("torch", "raise OSError('libcudart.so: no such file')", "torch can't be imported here: OSError: libcudart"),
+        ("triton", "raise ImportError('half installed')", "triton can't be imported here: ImportError: half installed"),
+        ("triton", "import os; os.abort()", "the compiling process ended \\(status -6\\)"),
+        ("triton", "raise ModuleNotFoundError('No', name='triton')", "triton is not installed"),
+    ],
+)
+def test_a_damaged_installation_is_one_line(
+    package: str, text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with KernelCompiler() as broken, pytest.raises(KernelscopeError, match=words):
+        broken.start()

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ import pytest
 from kernelscope.errors import KernelscopeError
 from kernelscope.report import output
 from kernelscope.report.output import check_writable, write_file
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path: Path) -> None:
@@ -55,3 +60,12 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path, place: str) -> None:
     with pytest.raises(KernelscopeError):
         check_writable(str(tmp_path / place))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")
+@pytest.mark.parametrize(("redirection", "said"), [("> /dev/full", "No space left on device"), (">&-", "is closed")])
+def test_a_stdout_that_takes_nothing_is_one_line(redirection: str, said: str) -> None:
+    words = f"{shlex.quote(sys.executable)} -m kernelscope explain KS101 {redirection}"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("kernelscope: stdout: ") and said in done.stderr
