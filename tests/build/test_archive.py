@@ -172,20 +172,23 @@ rewrite_archive(sys.argv[1], sys.argv[2], {{}})
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs Linux")
 @pytest.mark.parametrize(
-    ("call", "before", "is_new"),
+    ("call", "before", "is_new", "unnamed"),
     [
-        ("fsync", "", False),  # all is written
-        ("link", "", False),  # it has its temporary name
-        ("replace", "os.kill(os.getpid(), signal.SIGKILL)", False),  # right before the rename
-        ("replace", "", True),  # right after it
+        ("link", "", False, True),  # it has its temporary name, which a file with a name needs not get
+        *(
+            (*moment, unnamed)
+            for unnamed in (True, False)
+            for moment in (
+                ("fsync", "", False),  # all is written
+                ("replace", "os.kill(os.getpid(), signal.SIGKILL)", False),  # right before the rename
+                ("replace", "", True),  # right after it
+            )
+        ),
     ],
 )
-@pytest.mark.parametrize("unnamed", [True, False])
 def test_killed_around_the_rename_the_old_or_the_new_file_is_there_and_no_other(
     call: str, before: str, is_new: bool, unnamed: bool, tmp_path: Path
 ) -> None:
-    if call == "link" and not unnamed:
-        pytest.skip("a file with a name needs no link")
     source, target = fixture("cat.small"), tmp_path / "out.pt2"
     target.write_text("old")
     code = KILLED_AT.format(call=call, before=before or "pass")
