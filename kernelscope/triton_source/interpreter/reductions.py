@@ -50,9 +50,10 @@ def reduce_one(s: State, function: str, node: Node, axis: Value, keep: bool) -> 
 
 
 def _function_name(combine: Value) -> str:
+    """What a reduction is told by: a function of the kernel's own file may be called `max` and add."""
     if isinstance(combine, LibraryFunction):
         return _SELECTING.get(combine.name, combine.name)
-    return combine.definition.name if isinstance(combine, JitFunction) else "a combination"
+    return f"combination by {combine.definition.name}" if isinstance(combine, JitFunction) else "combination"
 
 
 def reduce(s: State, args: list[Value], kwargs: dict[str, Value]) -> Value:
