@@ -11,17 +11,24 @@ from kernelscope.triton_source.index_program import (
     Binary,
     BinaryOperator,
     Broadcast,
+    Carried,
     Cast,
     ExpandDims,
+    IndexProgram,
+    Loaded,
     Negate,
     Node,
+    Opaque,
     Permute,
+    Reduce,
 )
+from kernelscope.triton_source.operands import operands
 from kernelscope.triton_source.scalar_types import ScalarType
 
 
 def is_live(evaluator: PointEvaluator, access: Access, lanes: tuple[int, ...]) -> bool:
-    """Is a lane live? A condition on floating-point data counts as possible."""
+    """Is a lane live? A condition on data counts as possible; one on what the kernel makes of its indices alone, in a way
+    that is not followed, raises NotEvaluable."""
     for guard in access.guards:
         if not _holds(evaluator, guard, ()):
             return False
@@ -40,7 +47,27 @@ def _holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -
             except Undefined:
                 raise
             except NotEvaluable:
+                if _is_made_of_indices(condition, evaluator.program):
+                    raise
                 return True
+
+
+def _is_made_of_indices(condition: Node, program: IndexProgram) -> bool:
+    """Does a condition that cannot be evaluated read an integer that is not followed, and nothing from memory?"""
+    waiting, seen, found = [condition], {id(condition)}, False
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Loaded):
+            return False
+        integer = isinstance(node.type, ScalarType) and node.type.is_integer and node.type.bits > 1
+        found = found or integer and (
+            isinstance(node, Opaque | Reduce) or isinstance(node, Carried) and program.loops[node.loop].is_while
+        )
+        for child in operands(node):
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.append(child)
+    return found
 
 
 def faulty_operation(
