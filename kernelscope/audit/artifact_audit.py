@@ -193,6 +193,8 @@ class ArtifactAuditor:
         kernels.extend(self._orphan(source) for source in facts.orphans)
         if not kernels and not findings and not facts.wrappers:
             findings.append(self._damage(Damage(self.artifact.path, "no source to audit: no wrapper and no kernel")))
+        if any(_is_proved_nowhere(f) for f in (*findings, *(f for k in kernels for f in k.findings))):
+            largest = {}
         verdicts = [k.verdict for k in kernels] + [verdict_of(f) for f in findings]
         device = facts.model.device or next((w.device for w in facts.wrappers if w.device), None)
         return ModelResult(
@@ -374,6 +376,10 @@ def _failed(kernel: Readable, launches: list[Launch], error: KernelscopeError) -
     unreadable = Unreadable(kernel.embedded, kernel.text, error.what, int(tail) if tail.isdigit() else 1)
     result = _unreadable(unreadable, launches)
     return result
+
+
+def _is_proved_nowhere(finding: Finding) -> bool:
+    return isinstance(finding, UnknownFinding) and finding.largest_safe is None
 
 
 def _index_width(choice: ProgramChoice) -> int | None:

@@ -157,7 +157,7 @@ def _unsafe(kernel: str, text: KernelText, unsafe: list[_Located], group: list[_
     violation, analysis = best.violation, best.analysis
     trigger = violation.trigger
     assert trigger is not None
-    largest = _merged_safe([one.violation.largest_safe for one in group])
+    largest = _merged_safe([_safe_of(one) for one in group])
     witness, consequence = _witness(best)
     condition = _condition(best)
     return UnsafeFinding(
@@ -191,6 +191,12 @@ def _use_of(one: _Located) -> Use:
 def _code_order(code: str) -> int:
     order = ("KS301", "KS102", "KS101", "KS103", "KS202", "KS203", "KS201")
     return order.index(code) if code in order else 0
+
+
+def _safe_of(one: _Located) -> Mapping[str, int | None]:
+    """What fails whatever the sizes are, or has no bound in them, is proved at none."""
+    safe = one.violation.largest_safe
+    return safe if safe else {symbol.name: symbol.minimum - 1 for symbol in _symbols(one.analysis)}
 
 
 def _merged_safe(parts: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:
@@ -292,6 +298,7 @@ def _explanation(one: _Located, code: str, witness: Witness, consequence: Conseq
 
 def _unknown(kernel: str, text: KernelText, group: list[_Located]) -> UnknownFinding:
     one = group[0]
+    safe = [o.violation.largest_safe for o in group]
     location = text.location(one.span)
     return UnknownFinding(
         id=finding_id(kernel, one.code, one.expression, location.text),
@@ -302,6 +309,7 @@ def _unknown(kernel: str, text: KernelText, group: list[_Located]) -> UnknownFin
         reason=one.violation.reason or UnknownReason.MISSING_FACT,
         detail=one.violation.detail or "it depends on a block size that is not known",
         launch_indices=tuple(sorted({o.analysis.launch.index for o in group})),
+        largest_safe=_merged_safe(safe) if all(safe) else None,
     )
 
 

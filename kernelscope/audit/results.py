@@ -97,7 +97,7 @@ class UnsafeFinding:
 
 @dataclass(frozen=True, slots=True)
 class UnknownFinding:
-    """Neither proved safe nor seen to fail."""
+    """Neither proved safe nor seen to fail. `largest_safe` as of an unsafe finding; None: it is proved at no size."""
 
     id: str
     code: str
@@ -107,6 +107,7 @@ class UnknownFinding:
     reason: UnknownReason
     detail: str
     launch_indices: tuple[int, ...]
+    largest_safe: Mapping[str, int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class KernelResult:
 @dataclass(frozen=True, slots=True)
 class ModelResult:
     """One model. `largest_safe`: per symbol, with the others anywhere in their declared ranges where that is finite,
-    else at their minimum; None: no limit below 2**40."""
+    else at their minimum; None: no limit below 2**40. Empty where some part is proved at no size."""
 
     name: str
     verdict: Verdict
