@@ -27,7 +27,7 @@ def iteration(e: Evaluator, index: int) -> Polynomial:
         loop = e.program.loops[index]
         bounds: list[Polynomial] = []
         if loop.start is not None and loop.end is not None and loop.step is not None:
-            bounds = [bound(e, loop, n) for n in (loop.start, loop.end, loop.step)]
+            bounds = _upwards(e, loop)
         atom = e.space.new_atom(f"iteration of {loop.name}", 0)
         atom.lowers.append(ZERO)
         e.loop_atoms[index] = atom.number
@@ -47,13 +47,17 @@ def bound(e: Evaluator, loop: Loop, node: Node) -> Polynomial:
         e.use = previous
 
 
+def _upwards(e: Evaluator, loop: Loop) -> list[Polynomial]:
+    """Start, end and step of a loop, exchanged where it counts down."""
+    assert loop.start is not None and loop.end is not None and loop.step is not None
+    start, end, step = (bound(e, loop, n) for n in (loop.start, loop.end, loop.step))
+    return [end, start, -step] if loop.counts_down else [start, end, step]
+
+
 def bound_iteration(e: Evaluator, number: int, start: Polynomial, end: Polynomial, step: Polynomial) -> None:
     atom = e.space.atoms[number]
     last = end - start - ONE
-    low, high = e.space.sign_range(step)
-    if high <= -1:
-        last, step = start - end - ONE, -step
-    elif low < 1:
+    if e.space.sign_range(step)[0] < 1:
         return
     atom.scaled_uppers.append((step, last))
     if e.space.is_of_sizes(step):
@@ -89,11 +93,8 @@ def trip_count(e: Evaluator, loop: Loop) -> Polynomial | None:
     """Number of iterations, at least where the loop runs at all; None when the bounds are not known."""
     if loop.start is None or loop.end is None or loop.step is None:
         return None
-    start, end, step = (bound(e, loop, n) for n in (loop.start, loop.end, loop.step))
-    low, high = e.space.sign_range(step)
-    if high <= -1:
-        start, end, step = end, start, -step
-    elif low < 1:
+    start, end, step = _upwards(e, loop)
+    if e.space.sign_range(step)[0] < 1:
         return None
     return e.space.divide(end - start + step - ONE, step)
 

@@ -66,9 +66,11 @@ def _bounds(evaluator: PointEvaluator, loop: Loop) -> tuple[int, int, int]:
     if loop.start is None or loop.end is None or loop.step is None:
         raise NotEvaluable("while loop")
     start, end, step = (evaluator.value(node, ()) for node in (loop.start, loop.end, loop.step))
-    if step == 0:
-        raise NotEvaluable("loop step 0")
-    return (start, end, step) if step > 0 else (end, start, -step)
+    if loop.runs_from_its_end:
+        return end, start, -step
+    if step <= 0:
+        raise NotEvaluable("a loop that does not come nearer to its end, or a while that counts down")
+    return start, end, step
 
 
 def _past_the_last(evaluator: PointEvaluator, loop: Loop) -> int | None:

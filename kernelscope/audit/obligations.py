@@ -330,8 +330,11 @@ class Collector:
         evaluator.use = Use.LOOP
         start, end, step = (evaluator.observe(n, (), None) for n in (loop.start, loop.end, loop.step))
         trips = iterations.trip_count(evaluator, loop)
-        if evaluator.space.sign_range(step)[1] <= -1:  # triton runs it upwards from the end
+        if loop.runs_from_its_end:
             start, end, step = end, start, -step
+        elif not loop.counts_down and evaluator.space.sign_range(step)[0] < 0:  # then it runs on below its start
+            kind, forward = loop.counter_type, (0, loop.counter_type.maximum)
+            evaluator.obligations.append(Obligation(loop.step, None, step, kind, Use.LOOP, evaluator.space, (), forward))
         last = start + step * trips if trips is not None else end + step
         self._drain(evaluator, None)
         overshoot = Obligation(loop.end, None, last, loop.counter_type, Use.LOOP, evaluator.space, ())

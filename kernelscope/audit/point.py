@@ -121,8 +121,8 @@ class PointEvaluator:
         if header.start is None or header.end is None or header.step is None:
             raise NotEvaluable("while loop")
         start, end, step = (self.value(n, ()) for n in (header.start, header.end, header.step))
-        if step == 0:
-            raise NotEvaluable("loop step 0")
+        if step == 0 or (step < 0 and not header.counts_down):
+            raise NotEvaluable("a loop that does not come nearer to its end")
         return max(0, -((start - end) // step))
 
     def _iteration(self, loop: int) -> int:

@@ -266,7 +266,7 @@ class WitnessSearch:
             if step == 0:
                 return False
             reached = start + step * iterations.get(index, 0)
-            if not (reached < end if step > 0 else reached > end):
+            if not (reached > end if loop.counts_down else reached < end):
                 return False
         for number, (index, _) in self.evaluator.loaded_atoms.items():
             low, high = self.space.range_of_atom(number)

@@ -335,8 +335,8 @@ class Access:
 class Loop:
     """`for counter in range(start, end, step)`, or a `while` whose `counter` is None and whose bounds are not known.
 
-    start, end and step have the counter's type (`counter_type`), which Triton makes from the promotion of the bounds.
-    `guards` and `loops` are those around the loop statement itself."""
+    start, end and step have the type `counter_type`: the promotion of the bounds, signed, since Triton compares the
+    counter with the end as signed numbers whatever their types. `guards` and `loops` are those around the statement."""
 
     name: str
     start: Node | None
@@ -351,6 +351,17 @@ class Loop:
     @property
     def is_while(self) -> bool:
         return self.start is None
+
+    @property
+    def counts_down(self) -> bool:
+        """A step that is only known to be negative when the kernel runs makes no loop count down: Triton's runs while the
+        counter is below the end, whatever the step."""
+        return isinstance(self.step, Constant) and self.step.value < 0
+
+    @property
+    def runs_from_its_end(self) -> bool:
+        """A `for` that counts down: Triton runs it upwards and takes the counter from the end."""
+        return self.counts_down and self.condition is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

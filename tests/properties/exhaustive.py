@@ -221,7 +221,7 @@ class Exhaustive:
             start, end, step = exact
             if step == 0:
                 continue
-            if step < 0:  # triton runs it upwards from the end
+            if loop.runs_from_its_end:
                 start, end, step = end, start, -step
             trips = len(range(start, end, step))
             after = start + trips * step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelscope.triton_source.index_program import Carried, Node, Opaque, PointerAdd
+from kernelscope.triton_source.index_program import Carried, Cast, Node, Opaque, PointerAdd
 from kernelscope.triton_source.source_text import render
 from tests.triton_source.build import program
 
@@ -24,7 +24,8 @@ def _carried(node: Node) -> Carried:
         ("tl.range(n, stride, 2)", ("n", "stride", "2"), "int64"),
         ("tl.range(0, tl.cdiv(n, BLOCK), num_stages=2)", ("0", "(n + 15) // 16", "1"), "int32"),
         ("range(n, 0, -1)", ("n", "0", "-1"), "int32"),
-        ("range(0, n.to(tl.uint32))", ("0", "n.to(uint32)", "1"), "uint32"),
+        ("range(0, n.to(tl.uint32))", ("0", "n.to(uint32)", "1"), "int32"),
+        ("range(stride, n.to(tl.uint32))", ("stride", "n.to(uint32)", "1"), "int64"),
     ],
 )
 def test_bounds_and_counter_type(bounds: str, texts: tuple[str, ...], kind: str) -> None:
@@ -34,6 +35,24 @@ def test_bounds_and_counter_type(bounds: str, texts: tuple[str, ...], kind: str)
     assert tuple(render(end) for end in ends if end is not None) == texts
     assert loop.counter_type.name == kind
     assert built.accesses[0].loops == (0,)
+
+
+def test_an_unsigned_counter_is_one_of_a_signed_loop() -> None:
+    built = program("for i in range(0, n.to(tl.uint32)):\n    tl.load(p + i)")
+    offset = built.accesses[0].pointer.offset  # type: ignore[union-attr]
+    assert (offset.type.name, built.loops[0].counter_type.name) == ("uint32", "int32")
+
+
+def test_a_bound_is_widened_with_the_sign_of_the_counter() -> None:
+    end = program("for i in range(stride, n.to(tl.uint32)):\n    tl.load(p + i)").loops[0].end
+    assert isinstance(end, Cast) and isinstance(end.operand, Cast)
+    assert (end.type.name, end.operand.type.name, end.operand.operand.type.name) == ("int64", "int32", "uint32")
+
+
+@pytest.mark.parametrize("step", ["-1", "0"])
+def test_a_step_that_is_negative_only_when_the_kernel_runs_is_not_followed(step: str) -> None:
+    built = program(f"s = {step}\nfor i in range(n, 0, s):\n    tl.load(p + i)")
+    assert isinstance(built.loops[0].step, Opaque) and len(built.unmodelled) == 1
 
 
 @pytest.mark.parametrize(

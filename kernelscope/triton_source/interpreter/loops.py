@@ -26,9 +26,10 @@ from kernelscope.triton_source.interpreter.loop_variables import (
     updates_of,
     varies,
 )
+from kernelscope.triton_source.interpreter.promotion import is_unsigned
 from kernelscope.triton_source.interpreter.state import State
 from kernelscope.triton_source.interpreter.values import LibraryFunction, Unknown, Value, is_integer, is_node
-from kernelscope.triton_source.scalar_types import INT1, INT32, ScalarType
+from kernelscope.triton_source.scalar_types import BY_NAME, INT1, INT32, ScalarType
 
 _MOST_RUNS = 4
 _BOUND_NAMES = ("arg1", "arg2", "step")
@@ -134,15 +135,46 @@ def _run_counted(
         part if part is not None and is_integer(part) and not part.shape else _unknown_bound(s, bound, part)
         for part, bound in zip(given, bounds, strict=True)
     ]
+    if isinstance(ends[2], Constant) and (ends[2].value == 0 or is_node(bounds[2]) and ends[2].value < 0):
+        detail = "a step that is not positive, and negative only when the kernel runs"
+        s.give_up_on(f"a loop with {detail}")
+        ends[2] = nodes.opaque(s, INT32, (), detail)
     kind = operators.loop_type(*ends)
-    start, end, step = (nodes.cast(s, part, kind, implicit=True) for part in ends)
+    header = _signed(kind)
+    start, end, step = (_loop_bound(s, part, kind, header) for part in ends)
     index = len(s.loops)
-    s.loops.append(Loop(name, start, end, step, kind, None, s.guards, s.loop_stack, s.spans.of(node.iter)))
+    s.loops.append(Loop(name, start, end, step, header, None, s.guards, s.loop_stack, s.spans.of(node.iter)))
     s.at = node.target
     s.spend()
-    counter = LoopCounter(index, kind, s.span)
+    counter = _reinterpreted(s, LoopCounter(index, header, s.span), kind)
     _run_body(s, node, index, {name: counter}, lambda: run_block(s, node.body))
     s.scope[name] = nodes.opaque(s, kind, (), f"{name} after its loop", (start, end, step))
+
+
+def _signed(kind: ScalarType) -> ScalarType:
+    return BY_NAME[kind.name.removeprefix("u")]
+
+
+def _loop_bound(s: State, node: Node, kind: ScalarType, header: ScalarType) -> Node:
+    """A bound as the loop's header compares it. Triton widens it with the sign of the counter's type, not its own, and
+    compares as signed numbers."""
+    assert isinstance(node.type, ScalarType)
+    if node.type.bits == 1 and kind.bits > 1:
+        return node if isinstance(node, Constant) else nodes.opaque(s, header, (), "a condition as a bound of a loop", (node,))
+    if is_unsigned(node.type) != is_unsigned(kind) and node.type.bits < kind.bits and not isinstance(node, Constant):
+        other = _signed(node.type) if is_unsigned(node.type) else BY_NAME[f"u{node.type.name}"]
+        node = _reinterpreted(s, node, other)
+    if isinstance(node, Constant) and kind is not header:
+        return _reinterpreted(s, node, header)
+    return _reinterpreted(s, nodes.cast(s, node, kind, implicit=True), header)
+
+
+def _reinterpreted(s: State, node: Node, kind: ScalarType) -> Node:
+    """The same bits as another type, which is no operation of the kernel."""
+    recording, s.recording = s.recording, False
+    result = nodes.cast(s, node, kind, implicit=True)
+    s.recording = recording
+    return result
 
 
 def _unknown_bound(s: State, bound: Value, part: Node | None) -> Node:
