@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelscope.bounds.polynomial import ONE, Polynomial
@@ -188,6 +188,8 @@ class LaunchModel:
     argument_conversions: list[tuple[str, HostConversion]] = field(default_factory=list)
     #: Non-negative wherever the launch happens: from the conditions around it and the guards of `torch.compile`.
     conditions: tuple[Polynomial, ...] = ()
+    #: Tensors of declared values that the kernel changes itself.
+    changed: set[str] = field(default_factory=set)
 
     def is_known(self, value: Polynomial) -> bool:
         """Is a value made of size symbols only, none of them unknown?"""
@@ -196,6 +198,13 @@ class LaunchModel:
     def sizes_box(self) -> dict[int, tuple[int, int]]:
         """The ranges of the size symbols (not of unknown values)."""
         return {number: self.space.box[number] for number in self.symbols.values()}
+
+    def forget_values(self, written: Collection[str]) -> None:
+        """Drop the declared values of tensors that the kernel stores into: it may load what it has stored."""
+        storages = {self.tensors[name].storage for name in written if name in self.tensors}
+        for name, tensor in self.tensors.items():
+            if tensor.storage in storages and self.values.pop(name, None) is not None:
+                self.changed.add(name)
 
     @property
     def symbol_names(self) -> dict[int, str]:

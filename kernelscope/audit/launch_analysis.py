@@ -9,6 +9,7 @@ from kernelscope.audit.claims import BUFFER_RULE, RequirementClaims, claims_of, 
 from kernelscope.audit.grid import GridClaim, grid_claims, launchable
 from kernelscope.audit.host import LaunchModel, model_of
 from kernelscope.audit.obligations import Collected, Collector
+from kernelscope.audit.reachable import pointers_written
 from kernelscope.audit.witness import Failure, WitnessSearch
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.proof import Claim, Prover
@@ -91,6 +92,7 @@ class LaunchAnalyser:
     ) -> None:  # fmt: skip
         self.symbols = symbols
         self.model = model_of(launch, symbols, _launching(launch, symbols, ranges), device_memory)
+        self.model.forget_values(pointers_written(program))
         self._thresholds: dict[object, dict[str, int | None]] = {}
         space, steps = self.model.space, self.model.steps
         memory = () if self.model.memory is None else (self.model.memory, *self._inputs_fit(device_memory or 0))

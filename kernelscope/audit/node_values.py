@@ -91,6 +91,7 @@ def loaded(e: Evaluator, node: Loaded, coordinates: Coordinates) -> Polynomial:
         atom.uppers.append(values[1])
     else:
         detail = f"values of {base}" if base else "a loaded value"
+        detail += ", which the kernel changes itself," if base in e.model.changed else ""
         e.unfollowed[atom.number] = (UnknownReason.MISSING_FACT, f"the range of {detail} is not known")
     return Polynomial.atom(atom.number)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernelscope.triton_source.index_program import Argument, IndexProgram, Node
+from kernelscope.triton_source.index_program import AccessKind, Argument, IndexProgram, Node
 from kernelscope.triton_source.operands import operands
+from kernelscope.triton_source.scalar_types import PointerType
 
 
 def roots(program: IndexProgram) -> Iterator[Node]:
@@ -31,6 +32,18 @@ def reachable(program: IndexProgram) -> Iterator[Node]:
             seen.add(id(node))
             yield node
             waiting.extend(operands(node))
+
+
+def pointers_written(program: IndexProgram) -> set[str]:
+    """The pointer arguments through which a program may store, atomically or not."""
+    written: set[str] = set()
+    waiting = [access.pointer for access in program.accesses if access.kind is not AccessKind.LOAD]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Argument):
+            written.add(node.name)
+        waiting.extend(child for child in operands(node) if isinstance(child.type, PointerType))
+    return written
 
 
 def arguments_used(program: IndexProgram) -> list[Argument]:

@@ -19,6 +19,7 @@ from kernelscope.audit.host import GRID_LIMITS, LaunchModel
 from kernelscope.audit.loop_witness import endless_point
 from kernelscope.audit.obligations import Requirement
 from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator, Undefined
+from kernelscope.audit.reachable import pointers_written
 from kernelscope.audit.results import Consequence
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
@@ -69,6 +70,7 @@ class WitnessSearch:
         self.grid = tuple(self._number(g) for g in model.grid)
         self.arguments = {name: self._number(p) for name, p in model.arguments.items() if model.is_known(p)}
         self._defaults: dict[int, int] | None = None
+        self._written = pointers_written(program)
         self.machine = {name: self._narrowed(name, value) for name, value in self.arguments.items()}
 
     def _number(self, polynomial: Polynomial) -> int:
@@ -269,12 +271,32 @@ class WitnessSearch:
             if not (reached > end if loop.counts_down else reached < end):
                 return False
         for number, (index, _) in self.evaluator.loaded_atoms.items():
+            if self.evaluator.base_of(index) in self.model.changed:
+                return False
             low, high = self.space.range_of_atom(number)
             if number in values and not (low <= values[number] <= high and self._is_declared(index, values[number])):
                 return False
             if number in values and number in self.evaluator.unfollowed and not self._inside_buffer(exact, values, index):
                 return False
+        if not self._loads_agree(exact, values):
+            return False
         return access is None or self._assertions_hold(exact, access, self._access_lanes(values))
+
+    def _loads_agree(self, exact: PointEvaluator, values: Mapping[int, int]) -> bool:
+        """Do loads of one element give one value? What the kernel has stored there in between does not count."""
+        found: dict[tuple[str, int], int] = {}
+        for number, (load, coordinates) in self.evaluator.loaded_atoms.items():
+            base = self.evaluator.base_of(load)
+            if number not in values or base is None or base in self._written:
+                continue
+            lanes = tuple(self._coordinate(c, values) for c in coordinates)
+            try:
+                place = base, exact.offset(self.program.accesses[load].pointer, lanes)
+            except NotEvaluable:
+                continue
+            if found.setdefault(place, values[number]) != values[number]:
+                return False
+        return True
 
     def _is_declared(self, load: int, value: int) -> bool:
         """A witness never rests on a value that memory cannot hold, not even on a lane that is masked off."""

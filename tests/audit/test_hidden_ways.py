@@ -97,6 +97,8 @@ NEVER_SAFE = {
     "step that is negative when it runs": "s = -1\nfor i in range(0, n, s):\n    tl.store(x_ptr + i * 4, 1.0)",
     "step that a size makes negative": "for i in range(0, n, -n):\n    tl.store(x_ptr + i * 4, 1.0)",
     "while that passes the least integer": "i = n * -1\nwhile i > -2147483646:\n    tl.store(x_ptr, 1.0)\n    i -= 5",
+    "counter in memory": "for i in range(0, n):\n    t = tl.load(i_ptr)\n    tl.store(x_ptr + t * 2, 1.0)\n    tl.store(i_ptr, t + 1)",
+    "what an atomic has added": _HEAD + "t = tl.atomic_add(i_ptr, 1)\ntl.store(x_ptr + t * 2, 1.0)",
     "inline assembly": _HEAD + 'j = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [o * 4], dtype=tl.int32, is_pure=True, pack=1)\n'
     "tl.store(x_ptr + j, 1.0, mask=o < n)",
     "changed by a branch in a loop": "p = 0\nfor a in range(0, n):\n    if a % 2 == 0:\n        p += 16\n    tl.store(x_ptr + p, 1.0)",
@@ -134,6 +136,12 @@ def test_what_fails_at_every_size_leaves_none_that_is_safe(tmp_path: Path) -> No
     """The other store, which depends on the size, says nothing of the first."""
     model = audited(tmp_path, _HEAD + "tl.store(x_ptr + o * 4, 1.0, mask=o < n)\ntl.store(x_ptr + (pid.to(tl.uint32) - 1), 1.0)")
     assert (model.verdict, dict(model.largest_safe)) == (Verdict.UNSAFE, {"n": 0})
+
+
+@pytest.mark.parametrize(("second", "verdict"), [("o", Verdict.UNKNOWN), ("o + 1", Verdict.UNSAFE)])
+def test_two_loads_of_one_element_give_one_value(tmp_path: Path, second: str, verdict: Verdict) -> None:
+    body = f"a = tl.load(i_ptr + o)\nb = tl.load(i_ptr + {second})\ntl.store(x_ptr + (a - b) * 1000000000, 1.0)"
+    assert audited(tmp_path, _HEAD + body, 100).verdict is verdict
 
 
 def test_a_mask_on_a_reduction_of_indices_makes_no_witness(tmp_path: Path) -> None:
