@@ -30,17 +30,18 @@ def is_live(evaluator: PointEvaluator, access: Access, lanes: tuple[int, ...]) -
     """Is a lane live? A condition on data counts as possible; one on what the kernel makes of its indices alone, in a way
     that is not followed, raises NotEvaluable."""
     for guard in access.guards:
-        if not _holds(evaluator, guard, ()):
+        if not holds(evaluator, guard, ()):
             return False
-    return access.mask is None or _holds(evaluator, access.mask, lanes)
+    return access.mask is None or holds(evaluator, access.mask, lanes)
 
 
-def _holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -> bool:
+def holds(evaluator: PointEvaluator, condition: Node, lanes: tuple[int, ...]) -> bool:
+    """As `is_live`, of one condition."""
     match condition:
         case Binary(BinaryOperator.AND, left, right) if condition.type.bits == 1:
-            return _holds(evaluator, left, lanes) and _holds(evaluator, right, lanes)
+            return holds(evaluator, left, lanes) and holds(evaluator, right, lanes)
         case ExpandDims() | Broadcast() | Permute():
-                    return _holds(evaluator, condition.operand, inner_lanes(condition, lanes))
+                    return holds(evaluator, condition.operand, inner_lanes(condition, lanes))
         case _:
             try:
                 return bool(evaluator.value(condition, lanes))

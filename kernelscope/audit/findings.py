@@ -358,7 +358,7 @@ def _does_not_compile(
 ) -> UnsafeFinding:
     location = text.location(span)
     names = analysis.model.symbol_names
-    sizes = {names[n]: r[0] for n, r in sorted(analysis.model.space.box.items()) if n in names}
+    sizes = {names[n]: r[0] for n, r in sorted(analysis.box.items()) if n in names}
     largest: dict[str, int | None] = {s.name: (s.minimum or 0) - 1 for s in _symbols(analysis)}
     expression = text.slice(span)
     return UnsafeFinding(
@@ -370,7 +370,7 @@ def _does_not_compile(
 
 def _symbols(analysis: LaunchAnalysis) -> list[_SymbolRange]:
     names = analysis.model.symbol_names
-    return [_SymbolRange(names[n], r[0]) for n, r in sorted(analysis.model.space.box.items()) if n in names]
+    return [_SymbolRange(names[n], r[0]) for n, r in sorted(analysis.box.items()) if n in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from kernelscope.audit.loop_witness import endless_point
 from kernelscope.audit.obligations import Requirement
 from kernelscope.audit.point import NotEvaluable, Point, PointEvaluator, Undefined
 from kernelscope.audit.reachable import pointers_written
+from kernelscope.audit.reached import is_reached
 from kernelscope.audit.results import Consequence
 from kernelscope.bounds.polynomial import Polynomial
 from kernelscope.bounds.space import UNBOUNDED, Space
@@ -416,14 +417,17 @@ class WitnessSearch:
         return offset < 0 or (extent is not None and offset >= self._number(extent))
 
     def _control_effect(self, exact: PointEvaluator, machine: PointEvaluator) -> Consequence | None:
-        """A branch taken otherwise, or a loop with other bounds."""
-        bounds = [n for loop in self.program.loops for n in (loop.start, loop.end, loop.step) if n is not None]
-        for node in [*(o.condition for o in self.program.observations), *bounds]:
+        """A branch taken otherwise, or a loop with other bounds, where the exact program comes to it."""
+        places = [(o.condition, o.guards, o.loops) for o in self.program.observations]
+        for loop in self.program.loops:
+            places += [(n, loop.guards, loop.loops) for n in (loop.start, loop.end, loop.step) if n is not None]
+        for node, guards, loops in places:
             try:
-                if exact.value(node, ()) != machine.value(node, ()):
-                    return Consequence.WRONG_RESULT
+                differs = exact.value(node, ()) != machine.value(node, ())
             except NotEvaluable:
                 continue
+            if differs and is_reached(exact, guards, loops):
+                return Consequence.WRONG_RESULT
         return None
 
 
